@@ -65,6 +65,8 @@ cdef extern from *:
     """
     ctypedef struct aten_picked_wide:
         pass
+    int __ATOMIC_RELAXED
+    void __atomic_store_n(int64_t*, int64_t, int) noexcept nogil
 
 ctypedef fused Raw:
     uint8_t
@@ -94,10 +96,18 @@ cdef struct Way:
     int fold
     int width                   # bytes of an element
     int64_t choices             # an index is below, or one that others made wild counts as 0; or < 0
+    int64_t* wild               # is not 0 after one that is not below; NULL where nobody asks
 
 
-cdef inline int64_t _chosen(const void* index, int64_t choices, bint checks) noexcept nogil:
-    return within(wide_index(index), choices) if checks else (<const int64_t*>index)[0]
+cdef inline int64_t _chosen(const void* index, int64_t choices, bint checks,
+                            int64_t* wild) noexcept nogil:
+    cdef int64_t given, taken
+    if not checks:
+        return (<const int64_t*>index)[0]
+    given = wide_index(index)
+    taken = within(given, choices)
+    wild[0] |= given ^ taken
+    return taken
 
 
 cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -105,6 +115,7 @@ cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
     """Copy from the chosen elements to the others, or the other way."""
     cdef int64_t row, place, step = way.step, choices = way.choices
     cdef int64_t base_step = s0[BASE], index_step = s0[INDEX], other_step = s0[OTHER]
+    cdef int64_t wild = 0
     cdef char* base
     cdef char* index
     cdef char* other
@@ -114,7 +125,7 @@ cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
         index = data[INDEX] + row * s1[INDEX]
         other = data[OTHER] + row * s1[OTHER]
         if index_step == 0:
-            base += _chosen(index, choices, checks) * step
+            base += _chosen(index, choices, checks, &wild) * step
             if base_step == sizeof(Raw) and other_step == sizeof(Raw):
                 memcpy(other if picks else base, base if picks else other, n0 * sizeof(Raw))
                 continue
@@ -124,18 +135,20 @@ cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
                 base_step == 0 and step == sizeof(Raw)):
             for place in range(n0):
                 target = base + <int64_t>sizeof(Raw) * _chosen(<int64_t*>index + place, choices,
-                                                               checks)
+                                                               checks, &wild)
                 _copy(target, other + place * <int64_t>sizeof(Raw), picks, unused)
         elif index_step == sizeof(int64_t) and other_step == sizeof(Raw):
             for place in range(n0):
                 target = base + place * base_step + step * _chosen(<int64_t*>index + place, choices,
-                                                                   checks)
+                                                                   checks, &wild)
                 _copy(target, other + place * <int64_t>sizeof(Raw), picks, unused)
         else:
             for place in range(n0):
                 target = base + place * base_step + step * _chosen(index + place * index_step,
-                                                                   choices, checks)
+                                                                   choices, checks, &wild)
                 _copy(target, other + place * other_step, picks, unused)
+    if checks and wild and way.wild != NULL:
+        __atomic_store_n(way.wild, 1, __ATOMIC_RELAXED)
 
 
 cdef inline void _copy(char* base, char* other, bint picks, Raw unused) noexcept nogil:
@@ -419,6 +432,7 @@ def pick(Tensor base not None, Tensor index not None, Tensor out not None, int64
     way.code = way.width = item_size(base.dtype_code)
     way.step = step * way.width
     way.choices = choices
+    way.wild = NULL
     # The result's order in memory decides, then the order of what is read.
     walk.kernel = _pick_elements
     walk.reduced = <int64_t*>&way
@@ -437,6 +451,7 @@ cdef object gather_ordinary(PyObject** stack):
     cdef Way way
     cdef int permutation[MAXIMUM_DIMS]
     cdef int dim, place, rank = self.rank
+    cdef int64_t wild = 0
     if (self.device_type != CPU or index.device_type != CPU or rank == 0 or index.rank != rank
             or index.dtype_code != INT64 or not reads_dim(stack[1], self, &dim)):
         return None
@@ -447,7 +462,7 @@ cdef object gather_ordinary(PyObject** stack):
         # Other threads may run while the indices are looked at, and change what is read then.
         self = make_alias(self)
         index = make_alias(index)
-    if index.count and range_of_index(index, 0, self.sizes[dim]) != WITHIN:
+    if index.count and self.sizes[dim] == 0:
         return None
     out = make_contiguous(self.dtype_code, rank, index.sizes, CPU, self.device_index)
     if out.count == 0:
@@ -455,6 +470,7 @@ cdef object gather_ordinary(PyObject** stack):
     way.code = way.width = item_size(self.dtype_code)
     way.step = self.strides[dim] * way.width
     way.choices = self.sizes[dim]
+    way.wild = &wild
     begin_walk(&walk, rank, index.sizes)
     walk.data[BASE] = <char*>const_data_pointer(self)
     for place in range(rank):
@@ -467,7 +483,8 @@ cdef object gather_ordinary(PyObject** stack):
     reorder(&walk, permutation)
     coalesce(&walk)
     _run(&walk, True)
-    return out
+    # What is out of range is said in words by the general way.
+    return None if wild else out
 
 
 def place(Tensor base not None, Tensor index not None, Tensor source not None, int64_t step,
@@ -483,6 +500,7 @@ def place(Tensor base not None, Tensor index not None, Tensor source not None, i
     way.code = way.width = item_size(base.dtype_code)
     way.step = step * way.width
     way.choices = choices
+    way.wild = NULL
     walk.kernel = _place_elements
     walk.reduced = <int64_t*>&way
     coalesce(&walk)
@@ -505,6 +523,7 @@ def fold(Tensor base not None, Tensor index not None, Tensor source not None, in
     way.width = item_size(base.dtype_code)
     way.step = step * way.width
     way.choices = choices
+    way.wild = NULL
     if category_of(way.code) < 0 or (category_of(way.code) == 3 and (
             way.fold > PRODUCT or (way.fold == PRODUCT and way.code == COMPLEX32))):
         raise NotImplementedError(f"{name} by index: not for {base.dtype.scalar_type_name}")
