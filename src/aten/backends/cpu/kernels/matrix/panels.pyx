@@ -20,7 +20,16 @@ from libc.stdlib cimport free, malloc
 from aten._core.base.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, INT16, INT32, INT64,
                                      INT8, UINT8, item_size)
 from aten._core.threads.parallel cimport parallel_for, thread_count
-from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Product, transpose, vector_width)
+from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product, transpose, vector_width
+from aten.backends.cpu.kernels.matrix.strips cimport (
+    ATEN_BRAIN_PAIRS, ATEN_BYTE_QUADS, ATEN_DOUBLES, ATEN_FINISH_BRAINS, ATEN_FINISH_BYTES,
+    ATEN_FINISH_COMPLEX_DOUBLES, ATEN_FINISH_COMPLEX_SINGLES, ATEN_FINISH_HALVES, ATEN_FINISH_INTS,
+    ATEN_FINISH_LONGS, ATEN_FINISH_SHORTS, ATEN_FLOATS, ATEN_INTS, ATEN_LONGS, ATEN_PACK_BRAINS,
+    ATEN_PACK_BYTES, ATEN_PACK_COMPLEX_DOUBLES, ATEN_PACK_COMPLEX_SINGLES, ATEN_PACK_DOUBLES,
+    ATEN_PACK_HALVES, ATEN_PACK_SHORTS, ATEN_PACK_SIGNED_BYTES, ATEN_PACK_SINGLES,
+    ATEN_PACK_UNSIGNED_BYTES, ATEN_SHORT_PAIRS, LEFT_LANES, STRETCH, aten_panel_factor,
+    aten_panel_features, aten_panel_finish, aten_panel_row, aten_panel_tile, pack_columns,
+    run_strip, turn_around)
 from aten.backends.cpu.kernels.moving.transfer cimport Block
 
 cdef extern from "panel_levels.h" nogil:
@@ -34,8 +43,6 @@ cdef extern from "panel_levels.h" nogil:
                                                 int kind)
 
 cdef enum:
-    # Units of a stretch of the depth.
-    STRETCH = 128
     # Vectors side by side in a tile.
     VECTORS = 3
     # The widest strip, in lanes.
@@ -52,8 +59,6 @@ cdef enum:
     GAP = 64
     # Bytes between rows of the left operand from which they do so where they lie.
     FAR_ROWS = 2048
-    # Rows of a left operand that lies by columns, packed together.
-    LEFT_LANES = 16
     # What a product costs whatever its size, in multiplications, and what is worth a thread.
     OVERHEAD = 4096
     PIECE_WORK = 1 << 19
@@ -72,10 +77,6 @@ cdef enum:
 
 cdef aten_panel_features _features = aten_find_panel_features()
 cdef int _widest = aten_widest_panels()
-
-ctypedef fused Real:
-    float
-    double
 
 cdef struct Way:
     int vector_bytes
@@ -473,27 +474,6 @@ cdef void _run_strip(const Piece* piece, aten_panel_tile* tile, int64_t columns)
     run_strip(tiles, tile, piece.rows * piece.way.packs.parts, columns, group)
 
 
-cdef void run_strip(const aten_panel_tiles* tiles, aten_panel_tile* tile, int64_t rows,
-                    int64_t columns, int64_t group) noexcept nogil:
-    cdef int64_t next = tile.out_row * tiles.unit, row = 0
-    cdef int vectors = <int>((columns - 1) // tiles.lanes)
-    cdef int shape = 3 if tiles.rows == 8 else 2
-    cdef aten_panel_tile one = tile[0]
-    while row < rows:
-        while rows - row < <int64_t>1 << shape:
-            shape -= 1
-        one.left = tile.left + row * tile.left_row
-        if group:
-            one.left = tile.left + row // LEFT_LANES * group + row % LEFT_LANES * tile.left_row
-        one.out = <char*>tile.out + row * next
-        if tile.start != NULL:
-            one.start = <const char*>tile.start + row * next
-        if tile.addend != NULL:
-            one.addend = <const char*>tile.addend + row * next
-        tiles.tiles[shape][vectors](&one)
-        row += <int64_t>1 << shape
-
-
 cdef void _take_left(const Piece* piece, int64_t begin, int64_t count,
                      aten_panel_tile* tile) noexcept nogil:
     """The rows of the left operand over so many steps: where they lie, or packed."""
@@ -524,19 +504,10 @@ cdef void _take_left(const Piece* piece, int64_t begin, int64_t count,
         packs.run(_at(left, 0, row, begin), left.column_stride if count > 1 else 1, count, target)
         if packs.parts == 2:
             if unit == 4:
-                _turn_around[float](<float*>target, <float*>(target + tile.left_row), count)
+                turn_around[float](<float*>target, <float*>(target + tile.left_row), count)
             else:
-                _turn_around[double](<double*>target, <double*>(target + tile.left_row), count)
+                turn_around[double](<double*>target, <double*>(target + tile.left_row), count)
         target += tile.left_row * packs.parts
-
-
-cdef void _turn_around(Real* first, Real* second, int64_t count) noexcept nogil:
-    """From complex numbers the rows that give the real parts of a product, and the imaginary."""
-    cdef int64_t place
-    for place in range(0, 2 * count, 2):
-        second[place] = first[place + 1]
-        second[place + 1] = first[place]
-        first[place + 1] = -first[place + 1]
 
 
 cdef void _pack_right(const Piece* piece, int64_t begin, int64_t count, int64_t column,
@@ -603,36 +574,6 @@ cdef void _pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first
     if piece.way.flips:
         rows = (<char*>tile.right - packed) // unit + tile.units * tile.right_step // unit
         aten_flip_units(piece.way.vector_bytes, <uint32_t*>packed, rows, 0x80808080U)
-
-
-cdef void pack_columns(const aten_panel_packs* packs, const char* source, int64_t column_step,
-                       int unit, int64_t count, int64_t columns, int64_t width,
-                       bint goes_on, char* target) noexcept nogil:
-    cdef int64_t step = column_step * packs.size, read = unit if packs.as_is else packs.size
-    cdef int64_t ahead = STRETCH if goes_on else step // read * LEFT_LANES
-    cdef int64_t units = (count + packs.group - 1) // packs.group * packs.parts
-    if packs.turn_elements != NULL and count % packs.group == 0 and step % read == 0:
-        packs.turn_elements(source, step // read, units, columns, width, ahead, target)
-    else:
-        _turn_packed(packs, source, step, count, columns, width, target)
-
-
-cdef void _turn_packed(const aten_panel_packs* packs, const char* source, int64_t step,
-                       int64_t count, int64_t columns, int64_t width, char* target) noexcept nogil:
-    """Columns whose elements make no units where they lie: units of four bytes all of them."""
-    cdef uint32_t some[16 * (STRETCH + 16)]
-    cdef int64_t stretch = STRETCH * packs.group, begin = 0, column, group, together, row, steps
-    while begin < count:
-        steps = min(stretch, count - begin)
-        for group in range((columns + 15) // 16):
-            column = group * 16
-            together = min(<int64_t>16, columns - column)
-            for row in range(together):
-                packs.run(source + (column + row) * step + begin * packs.size, 1, steps,
-                          some + row * (STRETCH + 16))
-            packs.turn(some, STRETCH + 16, (steps + packs.group - 1) // packs.group, together,
-                       width, 0, target + (begin // packs.group * width + column) * 4)
-        begin += stretch
 
 
 cdef void _finish(const Piece* piece, int64_t column, int64_t columns) noexcept nogil:
