@@ -252,6 +252,13 @@ FINISH(longs, uint64_t, uint64_t, uint64_t, whole, AS_IS, AS_IS)
         const int64_t step = 2 * row->out_step, next = 2 * row->addend_step;                     \
         part *out = row->out;                                                                    \
         int64_t i;                                                                               \
+        if (!addend && a == 1 && b == 0 && step == 2) {                                          \
+            for (i = 0; i < row->count; i++) {                                                   \
+                out[2 * i] = real[i];                                                            \
+                out[2 * i + 1] = imaginary[i];                                                   \
+            }                                                                                    \
+            return;                                                                              \
+        }                                                                                        \
         if (!addend && a == 1 && b == 0) {                                                       \
             for (i = 0; i < row->count; i++) {                                                   \
                 out[i * step] = real[i];                                                         \

@@ -503,10 +503,7 @@ cdef void _take_left(const Piece* piece, int64_t begin, int64_t count,
     for row in range(piece.rows):
         packs.run(_at(left, 0, row, begin), left.column_stride if count > 1 else 1, count, target)
         if packs.parts == 2:
-            if unit == 4:
-                turn_around[float](<float*>target, <float*>(target + tile.left_row), count)
-            else:
-                turn_around[double](<double*>target, <double*>(target + tile.left_row), count)
+            turn_around(<int>unit, target, target + tile.left_row, count)
         target += tile.left_row * packs.parts
 
 

@@ -53,10 +53,6 @@ cdef enum:
     # Rows of a left operand that lies by columns, packed together.
     LEFT_LANES = 16
 
-ctypedef fused Real:
-    float
-    double
-
 # All rows of one strip. Rows of the left operand that are packed together follow each other in
 # groups of `group` bytes, if that is not 0. What `tile` points to is as before when it returns.
 cdef void run_strip(const aten_panel_tiles* tiles, aten_panel_tile* tile, int64_t rows,
@@ -66,5 +62,6 @@ cdef void run_strip(const aten_panel_tiles* tiles, aten_panel_tile* tile, int64_
 cdef void pack_columns(const aten_panel_packs* packs, const char* source, int64_t column_step,
                        int unit, int64_t count, int64_t columns, int64_t width,
                        bint goes_on, char* target) noexcept nogil
-# From complex numbers the rows that give the real parts of a product, and the imaginary.
-cdef void turn_around(Real* first, Real* second, int64_t count) noexcept nogil
+# From complex numbers, of parts of `unit` bytes, the rows that give the real parts of a product, and
+# the imaginary.
+cdef void turn_around(int unit, void* first, void* second, int64_t count) noexcept nogil

@@ -2,7 +2,7 @@
 # cython: cdivision=True
 """Strips of products in units, for products and for kernels that are made of them."""
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 
 cdef void run_strip(const aten_panel_tiles* tiles, aten_panel_tile* tile, int64_t rows,
@@ -26,12 +26,22 @@ cdef void run_strip(const aten_panel_tiles* tiles, aten_panel_tile* tile, int64_
         row += <int64_t>1 << shape
 
 
-cdef void turn_around(Real* first, Real* second, int64_t count) noexcept nogil:
+cdef void turn_around(int unit, void* first, void* second, int64_t count) noexcept nogil:
+    cdef uint64_t* single = <uint64_t*>first
+    cdef uint64_t* turned = <uint64_t*>second
+    cdef double* wide = <double*>first
+    cdef double* apart = <double*>second
     cdef int64_t place
+    if unit == 4:
+        # Both parts are one word, the imaginary one above.
+        for place in range(count):
+            turned[place] = single[place] << 32 | single[place] >> 32
+            single[place] ^= <uint64_t>1 << 63
+        return
     for place in range(0, 2 * count, 2):
-        second[place] = first[place + 1]
-        second[place + 1] = first[place]
-        first[place + 1] = -first[place + 1]
+        apart[place] = wide[place + 1]
+        apart[place + 1] = wide[place]
+        wide[place + 1] = -wide[place + 1]
 
 
 cdef void pack_columns(const aten_panel_packs* packs, const char* source, int64_t column_step,
