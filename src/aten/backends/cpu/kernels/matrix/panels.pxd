@@ -1,7 +1,7 @@
 """Matrix products of half types, integers and complex numbers by kernels of our own."""
 
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
-from aten.backends.cpu.kernels.matrix.strips cimport aten_panel_packs, aten_panel_tiles
+from aten.backends.cpu.kernels.matrix.panel_strips cimport aten_panel_packs, aten_panel_tiles
 
 # Whether `multiply_panels` computes this product, whose operands each step by one in one direction.
 cdef bint takes_panels(const Product* product) noexcept nogil

@@ -21,7 +21,7 @@ from aten._core.base.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, I
                                      INT8, UINT8, item_size)
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product, transpose, vector_width
-from aten.backends.cpu.kernels.matrix.strips cimport (
+from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_BRAIN_PAIRS, ATEN_BYTE_QUADS, ATEN_DOUBLES, ATEN_FINISH_BRAINS, ATEN_FINISH_BYTES,
     ATEN_FINISH_COMPLEX_DOUBLES, ATEN_FINISH_COMPLEX_SINGLES, ATEN_FINISH_HALVES, ATEN_FINISH_INTS,
     ATEN_FINISH_LONGS, ATEN_FINISH_SHORTS, ATEN_FLOATS, ATEN_INTS, ATEN_LONGS, ATEN_PACK_BRAINS,
