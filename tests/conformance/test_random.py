@@ -209,6 +209,31 @@ def test_long_sequences_and_large_tensors():
         assert_same_draws(lambda f, count=count: f.randperm(count))
 
 
+MANY = [
+    lambda f, n: f.rand(n),
+    lambda f, n: f.rand(n, dtype=f.float64),
+    lambda f, n: f.empty(n).uniform_(-3.0, 0.7),
+    lambda f, n: f.randn(n),
+    lambda f, n: f.randn(n, dtype=f.float64),
+    lambda f, n: f.randint(3, (n,)),
+    lambda f, n: f.randint(1, (n,)),
+    lambda f, n: f.randint(-5, (1 << 28) - 7, (n,)),
+    lambda f, n: f.randint(2**40, 2**40 + 1000, (n,)),
+    lambda f, n: f.empty(n).exponential_(2.0),
+    lambda f, n: f.empty(n).geometric_(0.3),
+    lambda f, n: f.empty(n).bernoulli_(0.25),
+    lambda f, n: f.empty(n).bernoulli_(f.arange(n) / n),
+    lambda f, n: f.empty(n, dtype=f.float64).bernoulli_(f.arange(n, dtype=f.float64) / n),
+]
+
+
+@pytest.mark.parametrize("count", [17, 311, 312, 313, 623, 624, 625, 9001, 70001])
+@pytest.mark.parametrize("before", [0, 1, 7, 624])
+@pytest.mark.parametrize("place", range(len(MANY)))
+def test_many_numbers_begin_and_end_anywhere_among_the_words(place, before, count):
+    assert_same_draws(lambda f: (f.rand(before), MANY[place](f, count), f.rand(3)))
+
+
 def test_states_go_from_one_library_to_the_other():
     torch.manual_seed(11)
     torch.randn(3)  # leaves a spare number behind

@@ -13,7 +13,7 @@ from aten.backends import structured
 from aten.backends.cpu.kernels.matrix.strips import StripsKernel
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.kernels.windows.strip_convolutions import StripsConvolutionKernel
-from aten.backends.cpu.operators import conv, pool
+from aten.backends.cpu.operators import conv, pool, recurrent
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import place_of
 from aten.ops.linear_algebra.strips import STRIPS
@@ -25,11 +25,11 @@ from aten.ops.windows.pool import FUSED_POOLS
 # The CPU's own functions, and what serves ordinary calls before one is asked.
 _OF_CPU: dict[str, Callable[..., Any]] = {
     "convolution_epilogue": conv.convolution_epilogue,
+    "lstm_sequence": recurrent.lstm_sequence,
     "max_pool2d": pool.largest_of_windows,
 }
-_KERNELS: dict[str, Callable[[ShieldedKernel], Kernel]] = {
+_KERNELS: dict[str, Callable[[Kernel], Kernel]] = {
     "convolution_epilogue": lambda otherwise: ConvolutionKernel(otherwise, True),
-    "max_pool2d": lambda otherwise: otherwise,
     "strips_convolution": StripsConvolutionKernel,
     "strips_product": StripsKernel,
 }
@@ -50,10 +50,13 @@ def load() -> None:
 
 def _install_for_cpu(op: OpOverload, composition: Callable[..., Any]) -> None:
     """The compiled kernel of an operator that has one, over the function that knows everything."""
-    composition = _OF_CPU.get(op.name, composition)
-    kernel = _KERNELS.get(op.name)
-    if kernel is not None:
-        op.register(DispatchKey.CPU, kernel(ShieldedKernel(composition)), place_of(composition))
+    if op.name not in _OF_CPU and op.name not in _KERNELS:
+        return
+    function = _OF_CPU.get(op.name, composition)
+    kernel: Kernel = ShieldedKernel(function)
+    if op.name in _KERNELS:
+        kernel = _KERNELS[op.name](kernel)
+    op.register(DispatchKey.CPU, kernel, place_of(function))
 
 
 def _define(

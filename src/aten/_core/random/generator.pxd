@@ -1,7 +1,7 @@
 """Generators of random numbers."""
 
 from cpython.pythread cimport PyThread_type_lock
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.random.random_numbers cimport Engine
 from aten._core.tensor.tensor cimport Tensor
@@ -18,3 +18,4 @@ cdef class Generator:
     cdef int draw_uniform(self, Tensor out, double low, double high) except -1
     cdef int draw_normal(self, Tensor out, double mean, double deviation, bint blocked,
                          bint draws_rest) except -1
+    cdef int draw_integers(self, Tensor out, uint64_t span, int64_t base, bint wide) except -1

@@ -254,7 +254,9 @@ cdef class Generator:
         self.give()
 
     def draw(self, str distribution not None, Tensor out not None, first, second=0.0):
-        """float64 numbers of a distribution; its parameters are numbers or tensors like `out`.
+        """float32 or float64 numbers of a distribution, computed in double precision.
+
+        Its parameters are numbers or float64 tensors, of as many elements as `out`.
 
         Raises ValueError for distributions there are not.
         """
@@ -263,7 +265,8 @@ cdef class Generator:
         cdef const double* parameters[2]
         cdef int steps[2]
         cdef int which
-        _require(out, FLOAT64)
+        _require_floating(out)
+        cdef bint narrow = out.dtype_code == FLOAT32
         cdef char* data = data_pointer(out)
         cdef int64_t count = out.count
         for which, given in enumerate((first, second)):
@@ -278,19 +281,28 @@ cdef class Generator:
                 parameters[which] = &numbers[which]
         self.take()
         with nogil:
-            fill_from(&self.engine, function, <double*>data, count, parameters[0], steps[0],
-                      parameters[1], steps[1])
+            if narrow:
+                fill_from(&self.engine, &function, <float*>data, count, parameters[0], steps[0],
+                          parameters[1], steps[1])
+            else:
+                fill_from(&self.engine, &function, <double*>data, count, parameters[0], steps[0],
+                          parameters[1], steps[1])
         self.give()
 
     def integers(self, Tensor out not None, span, int64_t base, bint wide):
         """int64 numbers from [base, base + span), of one word each, or two where `wide`."""
-        cdef uint64_t width = <uint64_t>(span & 0xffffffffffffffff)
+        self.draw_integers(out, <uint64_t>(span & 0xffffffffffffffff), base, wide)
+
+    cdef int draw_integers(self, Tensor out, uint64_t span, int64_t base, bint wide) except -1:
         _require(out, INT64)
         cdef char* data = data_pointer(out)
         cdef int64_t count = out.count
         self.take()
-        with nogil:
-            fill_integers(&self.engine, <int64_t*>data, count, width, base, wide)
+        if count <= FEW:
+            fill_integers(&self.engine, <int64_t*>data, count, span, base, wide)
+        else:
+            with nogil:
+                fill_integers(&self.engine, <int64_t*>data, count, span, base, wide)
         self.give()
 
     def shuffle(self, Tensor out not None):

@@ -19,11 +19,17 @@ cdef struct Engine:
     bint has_spare
     double spare
 
-# Called with the parameters of the distribution.
-ctypedef double (*Distribution)(Engine* engine, double first, double second) noexcept nogil
+# Called with the parameters of the distribution; the second with a number from [0, 1).
+ctypedef double (*Draw)(Engine* engine, double first, double second) noexcept nogil
+ctypedef double (*Transform)(double uniform, double first, double second) noexcept nogil
+
+cdef struct Distribution:
+    Draw draw                   # NULL where numbers come from a uniform one each
+    Transform transform
+    bint single                 # of a float32
 
 cdef void seed_engine(Engine* engine, uint64_t seed) noexcept nogil
-cdef Distribution distribution_named(str name) except NULL
+cdef Distribution distribution_named(str name) except *
 cdef void fill_uniform(Engine* engine, Floating* out, int64_t count, double low,
                        double high) noexcept nogil
 cdef void fill_normal(Engine* engine, Floating* out, int64_t count, double mean,
@@ -31,8 +37,8 @@ cdef void fill_normal(Engine* engine, Floating* out, int64_t count, double mean,
 cdef void fill_normal_blocks(Engine* engine, Floating* out, int64_t count, double mean,
                              double deviation, bint draws_rest) noexcept nogil
 # With steps of 0 or 1 through the parameters.
-cdef void fill_from(Engine* engine, Distribution distribution, double* out, int64_t count,
-                    const double* first, int first_step, const double* second,
+cdef void fill_from(Engine* engine, const Distribution* distribution, Floating* out,
+                    int64_t count, const double* first, int first_step, const double* second,
                     int second_step) noexcept nogil
 cdef void fill_integers(Engine* engine, int64_t* out, int64_t count, uint64_t span, int64_t base,
                         bint wide) noexcept nogil

@@ -7,93 +7,34 @@ The engine is MT19937 (Matsumoto & Nishimura, Mersenne Twister, 1998), seeded by
 word, a double 53 bits of two.
 """
 
-from libc.math cimport (ceil, cos, exp, fabs, floor, fma, fmaf, lgamma, log, log1p, sin, sqrt,
+from libc.math cimport (ceil, cos, exp, fabs, floor, fma, lgamma, log, log1p, sin, sqrt,
                         tan)
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-cdef extern from *:
-    """
-    #include <math.h>
-    #include <stdint.h>
-    #include <string.h>
+from aten._core.threads.parallel cimport parallel_for
 
-    #include "_core/base/vector_widths.h"
-
-    /* 16 normal floats from 16 uniform ones: Box & Muller (1958), with the logarithm, sine and
-       cosine of Moshier's Cephes library in single precision. Which of the operations are fused
-       decides about the last bits. */
-    static inline __attribute__((always_inline)) void aten_box_muller_lanes(
-            float* values, float mean, float deviation) {
-        for (int lane = 0; lane < 8; lane++) {
-            float x = 1.0f - values[lane];
-            int32_t bits;
-            memcpy(&bits, &x, sizeof bits);
-            float e = (float)((bits >> 23) - 126);
-            bits = (bits & 0x007fffff) | 0x3f000000;
-            float m;
-            memcpy(&m, &bits, sizeof m);
-            float small = m < 0.707106781186547524f;
-            e = e - small;
-            m = (m - 1.0f) + small * m;
-            float square = m * m;
-            float y = 7.0376836292e-2f;
-            y = __builtin_fmaf(y, m, -1.1514610310e-1f);
-            y = __builtin_fmaf(y, m, 1.1676998740e-1f);
-            y = __builtin_fmaf(y, m, -1.2420140846e-1f);
-            y = __builtin_fmaf(y, m, 1.4249322787e-1f);
-            y = __builtin_fmaf(y, m, -1.6668057665e-1f);
-            y = __builtin_fmaf(y, m, 2.0000714765e-1f);
-            y = __builtin_fmaf(y, m, -2.4999993993e-1f);
-            y = __builtin_fmaf(y, m, 3.3333331174e-1f);
-            y = __builtin_fmaf(y * m, square, e * -2.12194440e-4f);
-            y = __builtin_fmaf(square, -0.5f, y);
-            float logarithm = __builtin_fmaf(e, 0.693359375f, m + y);
-
-            float angle = 6.283185307179586f * values[lane + 8];
-            int32_t octant = ((int32_t)(angle * 1.27323954473516f) + 1) & ~1;
-            float turns = (float)octant;
-            angle = __builtin_fmaf(turns, -0.78515625f, angle);
-            angle = __builtin_fmaf(turns, -2.4187564849853515625e-4f, angle);
-            angle = __builtin_fmaf(turns, -3.77489497744594108e-8f, angle);
-            float z = angle * angle;
-            float even = __builtin_fmaf(2.443315711809948e-5f, z, -1.388731625493765e-3f);
-            even = __builtin_fmaf(even, z, 4.166664568298827e-2f);
-            even = __builtin_fmaf(even * z, z, z * -0.5f) + 1.0f;
-            float odd = __builtin_fmaf(-1.9515295891e-4f, z, 8.3321608736e-3f);
-            odd = __builtin_fmaf(odd, z, -1.6666654611e-1f);
-            odd = __builtin_fmaf(odd * z, angle, angle);
-            float sine = octant & 2 ? even : odd;
-            float cosine = octant & 2 ? odd : even;
-            sine *= 1.0f - (float)((octant & 4) >> 1);
-            cosine *= (float)(((octant - 2) & 4) >> 1) - 1.0f;
-
-            float radius = __builtin_sqrtf(-2.0f * logarithm);
-            values[lane] = __builtin_fmaf(radius * cosine, deviation, mean);
-            values[lane + 8] = __builtin_fmaf(radius * sine, deviation, mean);
-        }
-    }
-
-    #if defined(__x86_64__) && defined(__GNUC__)
-    __attribute__((target("avx2,fma"))) static void aten_box_muller_avx2(
-            float* values, float mean, float deviation) {
-        aten_box_muller_lanes(values, mean, deviation);
-    }
-    #endif
-
-    static void aten_box_muller(float* values, float mean, float deviation) {
-    #if defined(__x86_64__) && defined(__GNUC__)
-        if (ATEN_MAY_USE_32) {
-            aten_box_muller_avx2(values, mean, deviation);
-            return;
-        }
-    #endif
-        aten_box_muller_lanes(values, mean, deviation);
-    }
-    """
-    void box_muller_floats "aten_box_muller"(float* values, float mean, float deviation) noexcept nogil
+cdef extern from "word_streams.h" nogil:
+    void aten_refill(uint32_t* words) noexcept
+    void aten_temper(const uint32_t* words, uint32_t* out, int64_t count) noexcept
+    void aten_unit_floats(const uint32_t* words, float* out, int64_t count) noexcept
+    void aten_unit_doubles(const uint32_t* words, double* out, int64_t count) noexcept
+    void aten_spread_floats(float* values, int64_t count, float base, float width,
+                            float high) noexcept
+    void aten_spread_doubles(double* values, int64_t count, double base, double width,
+                             double high) noexcept
+    void aten_remainders(const uint32_t* words, int64_t* out, int64_t count, uint32_t span,
+                         int64_t base) noexcept
+    void aten_normal_floats(float* values, int64_t blocks, float mean, float deviation) noexcept
 
 cdef enum:
-    SHIFT = 397                 # MT19937's m
+    # Numbers that are drawn before the threads make something else of them, in caches.
+    PORTION = 1 << 16
+    # Blocks of normal numbers in a chunk of work for the threads.
+    FLOAT_BLOCKS = 512
+    DOUBLE_BLOCKS = 32
+    # Draws of a distribution that are drawn and shared among the threads together, and of a chunk.
+    DRAWS = 1 << 13
+    FEW_DRAWS = 512
 
 cdef double _PI = 3.14159265358979323846
 
@@ -110,34 +51,36 @@ cdef void seed_engine(Engine* engine, uint64_t seed) noexcept nogil:
     engine.has_spare = False
 
 
-cdef inline uint32_t _twist(uint32_t high, uint32_t low) noexcept nogil:
-    cdef uint32_t mixed = (high & 0x80000000u) | (low & 0x7fffffffu)
-    return (mixed >> 1) ^ (0x9908b0dfu if low & 1 else 0u)
-
-
-cdef void _refill(Engine* engine) noexcept nogil:
-    cdef uint32_t* words = engine.words
-    cdef int place
-    for place in range(WORDS - SHIFT):
-        words[place] = words[place + SHIFT] ^ _twist(words[place], words[place + 1])
-    for place in range(WORDS - SHIFT, WORDS - 1):
-        words[place] = words[place + SHIFT - WORDS] ^ _twist(words[place], words[place + 1])
-    words[WORDS - 1] = words[SHIFT - 1] ^ _twist(words[WORDS - 1], words[0])
-    engine.left = WORDS
-    engine.next = 0
-
-
 cdef inline uint32_t _word(Engine* engine) noexcept nogil:
     cdef uint32_t word
     engine.left -= 1
     if engine.left == 0:
-        _refill(engine)
+        aten_refill(engine.words)
+        engine.left = WORDS
+        engine.next = 0
     word = engine.words[engine.next]
     engine.next += 1
     word ^= word >> 11
     word ^= (word << 7) & 0x9d2c5680u
     word ^= (word << 15) & 0xefc60000u
     return word ^ (word >> 18)
+
+
+cdef void _take_words(Engine* engine, uint32_t* out, int64_t count) noexcept nogil:
+    """The next words, as `_word` gives them one by one."""
+    cdef int taken
+    while count:
+        if engine.left == 1:
+            aten_refill(engine.words)
+            # The first word after a refill does not count.
+            engine.left = WORDS + 1
+            engine.next = 0
+        taken = <int>min(count, engine.left - 1)
+        aten_temper(engine.words + engine.next, out, taken)
+        engine.left -= taken
+        engine.next += taken
+        out += taken
+        count -= taken
 
 
 cdef inline uint64_t _two_words(Engine* engine) noexcept nogil:
@@ -147,10 +90,6 @@ cdef inline uint64_t _two_words(Engine* engine) noexcept nogil:
 
 cdef inline double _uniform(Engine* engine) noexcept nogil:
     return <double>(_two_words(engine) & ((1ull << 53) - 1)) * (1.0 / (1ull << 53))
-
-
-cdef inline float _uniform_float(Engine* engine) noexcept nogil:
-    return <float>(_word(engine) & ((1u << 24) - 1)) * <float>(1.0 / (1u << 24))
 
 
 cdef inline double _normal(Engine* engine) noexcept nogil:
@@ -167,28 +106,24 @@ cdef inline double _normal(Engine* engine) noexcept nogil:
 
 # Distributions
 
-cdef double _exponential(Engine* engine, double rate, double unused) noexcept nogil:
-    return -1.0 / rate * log1p(-_uniform(engine))
+cdef double _exponential(double uniform, double rate, double unused) noexcept nogil:
+    return -1.0 / rate * log1p(-uniform)
 
 
-cdef double _cauchy(Engine* engine, double median, double sigma) noexcept nogil:
-    return fma(sigma, tan(_PI * (_uniform(engine) - 0.5)), median)
+cdef double _cauchy(double uniform, double median, double sigma) noexcept nogil:
+    return fma(sigma, tan(_PI * (uniform - 0.5)), median)
 
 
 cdef double _log_normal(Engine* engine, double mean, double deviation) noexcept nogil:
     return exp(fma(_normal(engine), deviation, mean))
 
 
-cdef double _geometric(Engine* engine, double probability, double unused) noexcept nogil:
-    return ceil(log(_uniform(engine)) / log(1.0 - probability))
+cdef double _geometric(double uniform, double probability, double unused) noexcept nogil:
+    return ceil(log(uniform) / log(1.0 - probability))
 
 
-cdef double _bernoulli(Engine* engine, double probability, double unused) noexcept nogil:
-    return _uniform(engine) < probability
-
-
-cdef double _bernoulli_float(Engine* engine, double probability, double unused) noexcept nogil:
-    return _uniform_float(engine) < probability
+cdef double _bernoulli(double uniform, double probability, double unused) noexcept nogil:
+    return uniform < probability
 
 
 cdef double _poisson(Engine* engine, double rate, double unused) noexcept nogil:
@@ -288,63 +223,111 @@ cdef double _binomial(Engine* engine, double count, double probability) noexcept
     return found if probability <= 0.5 else count - found
 
 
-cdef dict _DISTRIBUTIONS = {
-    "exponential": <size_t>_exponential,
-    "cauchy": <size_t>_cauchy,
-    "log_normal": <size_t>_log_normal,
-    "geometric": <size_t>_geometric,
-    "bernoulli": <size_t>_bernoulli,
-    "bernoulli_float": <size_t>_bernoulli_float,
-    "poisson": <size_t>_poisson,
-    "binomial": <size_t>_binomial,
-}
+cdef Distribution _of_uniform(Transform transform, bint single=False) noexcept:
+    cdef Distribution made
+    made.draw, made.transform, made.single = NULL, transform, single
+    return made
 
 
-cdef Distribution distribution_named(str name) except NULL:
+cdef Distribution _drawn(Draw draw) noexcept:
+    cdef Distribution made
+    made.draw, made.transform, made.single = draw, NULL, False
+    return made
+
+
+cdef Distribution distribution_named(str name) except *:
     """Raises ValueError for distributions there are not."""
-    if name not in _DISTRIBUTIONS:
-        raise ValueError(f"there is no distribution called {name!r}")
-    return <Distribution><size_t>_DISTRIBUTIONS[name]
+    if name == "exponential":
+        return _of_uniform(_exponential)
+    if name == "cauchy":
+        return _of_uniform(_cauchy)
+    if name == "geometric":
+        return _of_uniform(_geometric)
+    if name == "bernoulli":
+        return _of_uniform(_bernoulli)
+    if name == "bernoulli_float":
+        return _of_uniform(_bernoulli, True)
+    if name == "log_normal":
+        return _drawn(_log_normal)
+    if name == "poisson":
+        return _drawn(_poisson)
+    if name == "binomial":
+        return _drawn(_binomial)
+    raise ValueError(f"there is no distribution called {name!r}")
 
 
 # Fills
+
+cdef void _fill_unit(Engine* engine, Floating* out, int64_t count) noexcept nogil:
+    """Numbers from [0, 1)."""
+    cdef uint32_t words[WORDS]
+    cdef int64_t some
+    while count:
+        if Floating is float:
+            some = min(<int64_t>WORDS, count)
+            _take_words(engine, words, some)
+            aten_unit_floats(words, out, some)
+        else:
+            some = min(<int64_t>(WORDS // 2), count)
+            _take_words(engine, words, 2 * some)
+            aten_unit_doubles(words, out, some)
+        out += some
+        count -= some
+
 
 cdef void fill_uniform(Engine* engine, Floating* out, int64_t count, double low,
                        double high) noexcept nogil:
     cdef Floating base = <Floating>low
     cdef Floating width = <Floating>high - base
-    cdef int64_t place
-    for place in range(count):
+    cdef int64_t some
+    while count:
+        some = min(<int64_t>WORDS, count)
+        _fill_unit(engine, out, some)
         if Floating is float:
-            out[place] = fmaf(_uniform_float(engine), width, base)
+            aten_spread_floats(out, some, base, width, <float>high)
         else:
-            out[place] = fma(_uniform(engine), width, base)
-        # Rounded up to the end, which does not belong to the interval.
-        if out[place] == <Floating>high:
-            out[place] = base
+            aten_spread_doubles(out, some, base, width, high)
+        out += some
+        count -= some
 
 
-cdef void _fill_unit(Engine* engine, Floating* out, int64_t count) noexcept nogil:
-    cdef int64_t place
-    for place in range(count):
-        if Floating is float:
-            out[place] = _uniform_float(engine)
-        else:
-            out[place] = _uniform(engine)
+cdef struct Blocks:
+    void* values
+    double mean
+    double deviation
 
 
-cdef void _box_muller(Floating* values, double mean, double deviation) noexcept nogil:
-    """16 normal numbers from 16 uniform ones."""
-    cdef int lane
+cdef void _float_blocks(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef const Blocks* blocks = <const Blocks*>context
+    aten_normal_floats(<float*>blocks.values + begin * BLOCK, end - begin, <float>blocks.mean,
+                       <float>blocks.deviation)
+
+
+cdef void _double_blocks(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """16 normal numbers each, from 16 uniform ones."""
+    cdef const Blocks* blocks = <const Blocks*>context
+    cdef double* values = <double*>blocks.values + begin * BLOCK
     cdef double radius, angle
-    if Floating is float:
-        box_muller_floats(values, <float>mean, <float>deviation)
-    else:
+    cdef int64_t block
+    cdef int lane
+    for block in range(end - begin):
         for lane in range(BLOCK // 2):
             radius = sqrt(-2.0 * log(1.0 - values[lane]))
             angle = 2.0 * _PI * values[lane + BLOCK // 2]
-            values[lane] = fma(radius * cos(angle), deviation, mean)
-            values[lane + BLOCK // 2] = fma(radius * sin(angle), deviation, mean)
+            values[lane] = fma(radius * cos(angle), blocks.deviation, blocks.mean)
+            values[lane + BLOCK // 2] = fma(radius * sin(angle), blocks.deviation, blocks.mean)
+        values += BLOCK
+
+
+cdef void _box_muller(Floating* values, int64_t count, double mean,
+                      double deviation) noexcept nogil:
+    """Normal numbers of whole blocks of uniform ones."""
+    cdef Blocks blocks
+    blocks.values, blocks.mean, blocks.deviation = values, mean, deviation
+    if Floating is float:
+        parallel_for(count // BLOCK, FLOAT_BLOCKS, _float_blocks, &blocks)
+    else:
+        parallel_for(count // BLOCK, DOUBLE_BLOCKS, _double_blocks, &blocks)
 
 
 cdef void fill_normal_blocks(Engine* engine, Floating* out, int64_t count, double mean,
@@ -353,13 +336,19 @@ cdef void fill_normal_blocks(Engine* engine, Floating* out, int64_t count, doubl
 
     With `draws_rest`, the numbers first drawn for what is left behind the last full block are lost.
     """
-    cdef int64_t place
-    _fill_unit(engine, out, count if draws_rest else count - count % BLOCK)
-    for place in range(count // BLOCK):
-        _box_muller(out + place * BLOCK, mean, deviation)
-    if count % BLOCK:
-        _fill_unit(engine, out + count - BLOCK, BLOCK)
-        _box_muller(out + count - BLOCK, mean, deviation)
+    cdef int64_t whole = count - count % BLOCK
+    cdef int64_t done = 0, some
+    while done < whole:
+        some = min(<int64_t>PORTION, whole - done)
+        _fill_unit(engine, out + done, some)
+        _box_muller(out + done, some, mean, deviation)
+        done += some
+    if count == whole:
+        return
+    if draws_rest:
+        _fill_unit(engine, out + whole, count - whole)
+    _fill_unit(engine, out + count - BLOCK, BLOCK)
+    _box_muller(out + count - BLOCK, BLOCK, mean, deviation)
 
 
 cdef void fill_normal(Engine* engine, Floating* out, int64_t count, double mean,
@@ -369,22 +358,103 @@ cdef void fill_normal(Engine* engine, Floating* out, int64_t count, double mean,
         out[place] = <Floating>fma(_normal(engine), deviation, mean)
 
 
-cdef void fill_from(Engine* engine, Distribution distribution, double* out, int64_t count,
-                    const double* first, int first_step, const double* second,
+cdef struct Draws:
+    Transform transform
+    const double* uniform
+    void* out
+    const double* first
+    int first_step
+    const double* second
+    int second_step
+
+
+cdef void _transform_some(Draws* draws, Floating* out, int64_t begin, int64_t end) noexcept nogil:
+    cdef int64_t place
+    for place in range(begin, end):
+        out[place] = <Floating>draws.transform(draws.uniform[place],
+                                               draws.first[place * draws.first_step],
+                                               draws.second[place * draws.second_step])
+
+
+cdef void _transform_floats(void* context, int64_t begin, int64_t end) noexcept nogil:
+    _transform_some(<Draws*>context, <float*>(<Draws*>context).out, begin, end)
+
+
+cdef void _transform_doubles(void* context, int64_t begin, int64_t end) noexcept nogil:
+    _transform_some(<Draws*>context, <double*>(<Draws*>context).out, begin, end)
+
+
+cdef void _compare(const double* uniform, Floating* out, int64_t count, const double* probability,
+                   int step) noexcept nogil:
+    """Bernoulli numbers, which take less than what it takes to share them."""
+    cdef int64_t place
+    cdef double same = probability[0]
+    if step == 0:
+        for place in range(count):
+            out[place] = <Floating>(uniform[place] < same)
+    else:
+        for place in range(count):
+            out[place] = <Floating>(uniform[place] < probability[place])
+
+
+cdef void _fill_transformed(Engine* engine, Transform transform, bint single, Floating* out,
+                            int64_t count, const double* first, int first_step,
+                            const double* second, int second_step) noexcept nogil:
+    """Numbers that each come from one uniform number; parameters may lie where results go."""
+    cdef double uniform[DRAWS]
+    cdef float narrow[DRAWS]
+    cdef Draws draws
+    cdef int64_t done = 0, some, place
+    while done < count:
+        some = min(<int64_t>DRAWS, count - done)
+        if single:
+            _fill_unit(engine, narrow, some)
+            for place in range(some):
+                uniform[place] = narrow[place]
+        else:
+            _fill_unit(engine, uniform, some)
+        draws.transform, draws.uniform, draws.out = transform, uniform, out + done
+        draws.first, draws.first_step = first + done * first_step, first_step
+        draws.second, draws.second_step = second + done * second_step, second_step
+        if transform == _bernoulli:
+            _compare(uniform, out + done, some, draws.first, first_step)
+        elif Floating is float:
+            parallel_for(some, FEW_DRAWS, _transform_floats, &draws)
+        else:
+            parallel_for(some, FEW_DRAWS, _transform_doubles, &draws)
+        done += some
+
+
+cdef void fill_from(Engine* engine, const Distribution* distribution, Floating* out,
+                    int64_t count, const double* first, int first_step, const double* second,
                     int second_step) noexcept nogil:
     cdef int64_t place
+    if distribution.transform != NULL:
+        _fill_transformed(engine, distribution.transform, distribution.single, out, count, first,
+                          first_step, second, second_step)
+        return
     for place in range(count):
-        out[place] = distribution(engine, first[place * first_step], second[place * second_step])
+        out[place] = <Floating>distribution.draw(engine, first[place * first_step],
+                                                 second[place * second_step])
 
 
 cdef void fill_integers(Engine* engine, int64_t* out, int64_t count, uint64_t span,
                         int64_t base, bint wide) noexcept nogil:
     """`span` of 0 stands for 2^64."""
+    cdef uint32_t words[WORDS]
     cdef uint64_t drawn
-    cdef int64_t place
-    for place in range(count):
-        drawn = _two_words(engine) if wide else _word(engine)
-        out[place] = <int64_t>((drawn % span if span else drawn) + <uint64_t>base)
+    cdef int64_t some, place
+    if wide or span == 0 or span > 0xffffffffu:
+        for place in range(count):
+            drawn = _two_words(engine) if wide else _word(engine)
+            out[place] = <int64_t>((drawn % span if span else drawn) + <uint64_t>base)
+        return
+    while count:
+        some = min(<int64_t>WORDS, count)
+        _take_words(engine, words, some)
+        aten_remainders(words, out, some, <uint32_t>span, base)
+        out += some
+        count -= some
 
 
 cdef void fill_shuffled(Engine* engine, int64_t* out, int64_t count) noexcept nogil:

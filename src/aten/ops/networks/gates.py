@@ -16,7 +16,7 @@ from aten.registry import ops
 
 _ROWS = MEMORY_FORMATS["contiguous_format"]
 # Steps from which on weights are turned once for all of them.
-_MANY_STEPS = 4
+MANY_STEPS = 4
 
 
 def lstm_cell_state(entering: Value, keeping: Value, candidate: Value, state: Value) -> Value:
@@ -107,7 +107,7 @@ def lstm_sequence(
     width = cell.shape[-1]
     turned, curved = ops.aten.t(weight), curved_gates(cell)
     # A product with few rows takes longer to turn the weights than to multiply with them.
-    if added.shape[0] >= _MANY_STEPS:
+    if added.shape[0] >= MANY_STEPS:
         turned = ops.aten.clone(turned, memory_format=_ROWS)
     sums, parts = ops.aten.addmm.default, ops.aten.split.Tensor
     bend, keep, show = ops.fused.lstm_gates, ops.fused.lstm_kept, ops.fused.lstm_shown

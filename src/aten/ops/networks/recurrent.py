@@ -151,11 +151,13 @@ def _along(
 
 
 def _lstm_along(
-    added: Tensor, count: int, state: State, weights: _Weights, reverse: bool
+    rows: Tensor, count: int, state: State, weights: _Weights, reverse: bool
 ) -> tuple[Tensor, State]:
-    """`_along` for an LSTM over `count` steps of as many sequences each."""
-    steps = added.unflatten(0, (count, state[0].shape[0]))
-    steps = steps.flip(0) if reverse else steps
+    """`_along` for an LSTM over `count` steps of as many sequences each, from its inputs."""
+    shape = count, state[0].shape[0]
+    if reverse:
+        rows = rows.unflatten(0, shape).flip(0).flatten(0, 1)
+    steps = _added(_lstm_step, rows, weights).unflatten(0, shape)
     hidden, cell, _ = ops.fused.lstm_sequence(steps, *state, weights.hidden)
     last = hidden[-1], cell[-1]
     return (hidden.flip(0) if reverse else hidden).flatten(0, 1), last
@@ -214,10 +216,10 @@ def _layers(
             place = layer * directions + direction
             own, state = weights[place], tuple(one.select(0, place) for one in states)
             _check_cell(name, rows, rows.new_empty((*rows.shape[:1], state[0].shape[1])), own)
-            added = _added(step, rows, own)
             if step is _lstm_step and not projected and sizes[-1] == sizes[0]:
-                side, after = _lstm_along(added, len(sizes), state, own, bool(direction))
+                side, after = _lstm_along(rows, len(sizes), state, own, bool(direction))
             else:
+                added = _added(step, rows, own)
                 side, after = _along(step, added, sizes, state, own, bool(direction))
             sides.append(side)
             last.append(after)

@@ -71,11 +71,16 @@ def _computed(element: dtype) -> dtype:
     return _FLOAT64 if element.name in ("float64", "complex128") else _FLOAT32
 
 
+def _rounded_to(self: Tensor) -> dtype:
+    """The type that numbers of a distribution are rounded to when they are drawn."""
+    return _FLOAT32 if self.dtype is _FLOAT32 else _FLOAT64
+
+
 def _fill_from(
     self: Tensor, generator: Generator | None, name: str, first: float, second: float = 0.0
 ) -> Tensor:
     source = given_or_default(generator)
-    return fill(self, _FLOAT64, lambda out: source.draw(name, out, first, second))  # type: ignore[arg-type]
+    return fill(self, _rounded_to(self), lambda out: source.draw(name, out, first, second))  # type: ignore[arg-type]
 
 
 @op("uniform", inplace="preserve_format")
@@ -154,7 +159,7 @@ def bernoulli_tensor_(self: Tensor, p: Tensor, *, generator: Generator | None = 
     name = "bernoulli" if p.dtype is _FLOAT64 else "bernoulli_float"
     ordered = in_memory_order(probabilities, self).to(_FLOAT64).contiguous()
     source = given_or_default(generator)
-    return fill(self, _FLOAT64, lambda out: source.draw(name, out, ordered))  # type: ignore[arg-type]
+    return fill(self, _rounded_to(self), lambda out: source.draw(name, out, ordered))  # type: ignore[arg-type]
 
 
 def _fill_integers(

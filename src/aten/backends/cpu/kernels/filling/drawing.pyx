@@ -3,10 +3,10 @@
 """Random numbers for the ordinary tensor: fresh ones, and row-major ones to be filled."""
 
 from cpython.object cimport PyObject, PyTypeObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.base.device cimport CPU, device
-from aten._core.base.dtypes cimport FLOAT32, FLOAT64, default_dtype_code, dtype
+from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT64, default_dtype_code, dtype
 from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.random.generator cimport Generator
@@ -17,6 +17,14 @@ from aten._core.tensor.tensor_impl cimport TensorImpl, count_write, is_lazy
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*) noexcept
+    bint PyLong_CheckExact(PyObject*) noexcept
+    long long PyLong_AsLongLongAndOverflow(PyObject*, int*) except? -1
+
+cdef enum:
+    # Integers of so many and more are drawn from 64 bits each: ops/random/random.py.
+    WIDE_RANGE = 1 << 28
+
+cdef int64_t MOST = <int64_t>1 << 62
 
 ctypedef object (*Drawing)(PyObject** stack)
 
@@ -40,10 +48,10 @@ cdef inline Generator _source(PyObject* given):
     return _default if given == <PyObject*>None else <Generator?><object>given
 
 
-cdef Tensor _fresh(PyObject* size, PyObject** options):
-    """An uninitialized tensor; None for what is not ordinary."""
+cdef Tensor _fresh(PyObject* size, PyObject** options, bint whole=False):
+    """An uninitialized tensor of floats, or of int64; None for what is not ordinary."""
     cdef int64_t sizes[MAXIMUM_DIMS]
-    cdef int rank, dim, code = default_dtype_code()
+    cdef int rank, dim, code = INT64 if whole else default_dtype_code()
     if options[1] != <PyObject*>None:
         return None
     if options[3] != <PyObject*>None and options[3] != <PyObject*>False:
@@ -52,7 +60,7 @@ cdef Tensor _fresh(PyObject* size, PyObject** options):
         return None
     if options[0] != <PyObject*>None:
         code = (<dtype?><object>options[0]).code
-    if code != FLOAT32 and code != FLOAT64:
+    if (code != INT64) if whole else (code != FLOAT32 and code != FLOAT64):
         return None
     rank = <int>read_sizes(<object>size, sizes, MAXIMUM_DIMS)
     for dim in range(rank):
@@ -77,6 +85,49 @@ cdef object _uniform(Tensor out, Generator source):
         source.draw_uniform(out, 0.0, 1.0)
         count_write(out)
     return out
+
+
+cdef object _integers(PyObject* low, PyObject* high, PyObject* size, PyObject** options,
+                      Generator source):
+    """From [low, high), or from [0, high) where `low` is NULL."""
+    cdef int64_t first = 0, end = 0
+    cdef Tensor out
+    if low != NULL and not _small(low, &first) or not _small(high, &end):
+        return None
+    if not first < end or end - first >= WIDE_RANGE:
+        return None
+    out = _fresh(size, options, True)
+    if out is None:
+        return None
+    if out.count:
+        source.draw_integers(out, <uint64_t>(end - first), first, False)
+        count_write(out)
+    return out
+
+
+cdef bint _small(PyObject* number, int64_t* value):
+    """Whether it is an int of at most 62 bits, which `value` then is."""
+    cdef int beyond = 0
+    if not PyLong_CheckExact(number):
+        return False
+    value[0] = PyLong_AsLongLongAndOverflow(number, &beyond)
+    return not beyond and -MOST < value[0] < MOST
+
+
+cdef object _randint(PyObject** stack):
+    return _integers(NULL, stack[0], stack[1], stack + 2, _default)
+
+
+cdef object _randint_from(PyObject** stack):
+    return _integers(NULL, stack[0], stack[1], stack + 3, _source(stack[2]))
+
+
+cdef object _randint_low(PyObject** stack):
+    return _integers(stack[0], stack[1], stack[2], stack + 3, _default)
+
+
+cdef object _randint_low_from(PyObject** stack):
+    return _integers(stack[0], stack[1], stack[2], stack + 4, _source(stack[3]))
 
 
 cdef object _randn(PyObject** stack):
@@ -111,6 +162,10 @@ cdef dict _FUNCTIONS = {
     "randn": <size_t>_randn,
     "randn_from": <size_t>_randn_from,
     "rand": <size_t>_rand,
+    "randint": <size_t>_randint,
+    "randint_from": <size_t>_randint_from,
+    "randint_low": <size_t>_randint_low,
+    "randint_low_from": <size_t>_randint_low_from,
     "rand_from": <size_t>_rand_from,
     "fill_normal": <size_t>_fill_normal,
 }

@@ -16,6 +16,7 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.memory.storage cimport Storage, allocate
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport count_write, data_pointer
+from aten._core.threads.parallel cimport thread_count
 from aten.backends.cpu.kernels.fourier.fourier_plans cimport (
     FourierHalves, FourierPlan, Plan, doubles_abreast, floats_abreast, is_alone, join_doubles,
     join_floats, lines_abreast, lone_doubles, lone_floats, part_doubles, part_floats, room_of,
@@ -36,8 +37,9 @@ cdef enum:
     AHEAD = 8
     # Rows of no more numbers are gone through side by side, too.
     SHORT = 256
-    # Numbers in one chunk of work for the threads.
+    # Numbers in one chunk of work for the threads, and in one where there are few.
     GRAIN = 8192
+    LEAST_GRAIN = 2048
 
 ctypedef fused Real:
     float
@@ -435,7 +437,13 @@ cdef int transform_lines(Tensor given, Tensor out, int dim, int64_t length, bint
         if walk.total == 1:
             _transform_all(walk.data, 1, walk.strides[0], 1, walk.strides[0], walk.reduced)
         elif walk.total:
-            run_walk(&walk, max(GRAIN // length, 1))
+            run_walk(&walk, _lines_together(walk.total, length))
     if line.failed:
         raise MemoryError(f"fft: no memory for a transform of {length} numbers")
     return 0
+
+
+cdef int64_t _lines_together(int64_t lines, int64_t length) noexcept nogil:
+    """Lines of a chunk: many, but of few lines a thread's share."""
+    cdef int64_t share = (lines + thread_count() - 1) // thread_count()
+    return max(min(GRAIN // length, share), max(<int64_t>LEAST_GRAIN // length, <int64_t>1))

@@ -27,7 +27,7 @@ from aten._core.tensor.given cimport reads_dim
 from aten._core.tensor.making cimport make_alias, make_contiguous, make_strided
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, count_write, data_pointer
-from aten._core.threads.parallel cimport parallel_for
+from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.indexing.locating cimport WITHIN, range_of_index, require_memory
 from aten.backends.cpu.kernels.moving.iterator cimport (MAXIMUM_OPERANDS, KernelFunction, Walk,
                                                         add_input, add_operand, begin_walk,
@@ -49,6 +49,8 @@ cdef enum:
     # Points of the innermost dimension that go together through all rows, where each has elements
     # of its own to choose from: enough to lie side by side, few enough to stay in cache.
     STRIP = 64
+    # Points that writes of two threads do not fall among.
+    LINE = 16
     # Strips of so many bytes are gone through in a copy without gaps: pages that elements are spread
     # over cost more than bytes.
     PACKED = 1 << 20
@@ -63,6 +65,8 @@ cdef extern from *:
     """
     ctypedef struct aten_picked_wide:
         pass
+    int __ATOMIC_RELAXED
+    void __atomic_store_n(int64_t*, int64_t, int) noexcept nogil
 
 ctypedef fused Raw:
     uint8_t
@@ -92,10 +96,18 @@ cdef struct Way:
     int fold
     int width                   # bytes of an element
     int64_t choices             # an index is below, or one that others made wild counts as 0; or < 0
+    int64_t* wild               # is not 0 after one that is not below; NULL where nobody asks
 
 
-cdef inline int64_t _chosen(const void* index, int64_t choices, bint checks) noexcept nogil:
-    return within(wide_index(index), choices) if checks else (<const int64_t*>index)[0]
+cdef inline int64_t _chosen(const void* index, int64_t choices, bint checks,
+                            int64_t* wild) noexcept nogil:
+    cdef int64_t given, taken
+    if not checks:
+        return (<const int64_t*>index)[0]
+    given = wide_index(index)
+    taken = within(given, choices)
+    wild[0] |= given ^ taken
+    return taken
 
 
 cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -103,6 +115,7 @@ cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
     """Copy from the chosen elements to the others, or the other way."""
     cdef int64_t row, place, step = way.step, choices = way.choices
     cdef int64_t base_step = s0[BASE], index_step = s0[INDEX], other_step = s0[OTHER]
+    cdef int64_t wild = 0
     cdef char* base
     cdef char* index
     cdef char* other
@@ -112,7 +125,7 @@ cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
         index = data[INDEX] + row * s1[INDEX]
         other = data[OTHER] + row * s1[OTHER]
         if index_step == 0:
-            base += _chosen(index, choices, checks) * step
+            base += _chosen(index, choices, checks, &wild) * step
             if base_step == sizeof(Raw) and other_step == sizeof(Raw):
                 memcpy(other if picks else base, base if picks else other, n0 * sizeof(Raw))
                 continue
@@ -122,18 +135,20 @@ cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
                 base_step == 0 and step == sizeof(Raw)):
             for place in range(n0):
                 target = base + <int64_t>sizeof(Raw) * _chosen(<int64_t*>index + place, choices,
-                                                               checks)
+                                                               checks, &wild)
                 _copy(target, other + place * <int64_t>sizeof(Raw), picks, unused)
         elif index_step == sizeof(int64_t) and other_step == sizeof(Raw):
             for place in range(n0):
                 target = base + place * base_step + step * _chosen(<int64_t*>index + place, choices,
-                                                                   checks)
+                                                                   checks, &wild)
                 _copy(target, other + place * <int64_t>sizeof(Raw), picks, unused)
         else:
             for place in range(n0):
                 target = base + place * base_step + step * _chosen(index + place * index_step,
-                                                                   choices, checks)
+                                                                   choices, checks, &wild)
                 _copy(target, other + place * other_step, picks, unused)
+    if checks and wild and way.wild != NULL:
+        __atomic_store_n(way.wild, 1, __ATOMIC_RELAXED)
 
 
 cdef inline void _copy(char* base, char* other, bint picks, Raw unused) noexcept nogil:
@@ -417,6 +432,7 @@ def pick(Tensor base not None, Tensor index not None, Tensor out not None, int64
     way.code = way.width = item_size(base.dtype_code)
     way.step = step * way.width
     way.choices = choices
+    way.wild = NULL
     # The result's order in memory decides, then the order of what is read.
     walk.kernel = _pick_elements
     walk.reduced = <int64_t*>&way
@@ -435,6 +451,7 @@ cdef object gather_ordinary(PyObject** stack):
     cdef Way way
     cdef int permutation[MAXIMUM_DIMS]
     cdef int dim, place, rank = self.rank
+    cdef int64_t wild = 0
     if (self.device_type != CPU or index.device_type != CPU or rank == 0 or index.rank != rank
             or index.dtype_code != INT64 or not reads_dim(stack[1], self, &dim)):
         return None
@@ -445,7 +462,7 @@ cdef object gather_ordinary(PyObject** stack):
         # Other threads may run while the indices are looked at, and change what is read then.
         self = make_alias(self)
         index = make_alias(index)
-    if index.count and range_of_index(index, 0, self.sizes[dim]) != WITHIN:
+    if index.count and self.sizes[dim] == 0:
         return None
     out = make_contiguous(self.dtype_code, rank, index.sizes, CPU, self.device_index)
     if out.count == 0:
@@ -453,6 +470,7 @@ cdef object gather_ordinary(PyObject** stack):
     way.code = way.width = item_size(self.dtype_code)
     way.step = self.strides[dim] * way.width
     way.choices = self.sizes[dim]
+    way.wild = &wild
     begin_walk(&walk, rank, index.sizes)
     walk.data[BASE] = <char*>const_data_pointer(self)
     for place in range(rank):
@@ -465,7 +483,8 @@ cdef object gather_ordinary(PyObject** stack):
     reorder(&walk, permutation)
     coalesce(&walk)
     _run(&walk, True)
-    return out
+    # What is out of range is said in words by the general way.
+    return None if wild else out
 
 
 def place(Tensor base not None, Tensor index not None, Tensor source not None, int64_t step,
@@ -481,6 +500,7 @@ def place(Tensor base not None, Tensor index not None, Tensor source not None, i
     way.code = way.width = item_size(base.dtype_code)
     way.step = step * way.width
     way.choices = choices
+    way.wild = NULL
     walk.kernel = _place_elements
     walk.reduced = <int64_t*>&way
     coalesce(&walk)
@@ -503,6 +523,7 @@ def fold(Tensor base not None, Tensor index not None, Tensor source not None, in
     way.width = item_size(base.dtype_code)
     way.step = step * way.width
     way.choices = choices
+    way.wild = NULL
     if category_of(way.code) < 0 or (category_of(way.code) == 3 and (
             way.fold > PRODUCT or (way.fold == PRODUCT and way.code == COMPLEX32))):
         raise NotImplementedError(f"{name} by index: not for {base.dtype.scalar_type_name}")
@@ -552,7 +573,7 @@ cdef int _run(Walk* walk, bint picks) except -1:
         with nogil:
             run_walk(walk, GRAIN if picks else walk.total)
         return 0
-    division.piece = STRIP if division.dim == 0 else 1
+    division.piece = _piece_of_rows(walk) if division.dim == 0 else 1
     division.packed = division.dim == 0 and _pays_to_pack(walk, <const Way*>walk.reduced)
     division.writes = not picks
     parts = (walk.sizes[division.dim] + division.piece - 1) // division.piece
@@ -560,6 +581,14 @@ cdef int _run(Walk* walk, bint picks) except -1:
     with nogil:
         parallel_for(parts, max(GRAIN // max(points, 1), 1), _run_pieces, &division)
     return 0
+
+
+cdef int64_t _piece_of_rows(const Walk* walk) noexcept:
+    """One part of the rows for each thread, none of less than a line, and where each element has an
+    index of its own no more than a strip."""
+    cdef int64_t part = (walk.sizes[0] + thread_count() - 1) // thread_count()
+    part = (part + LINE - 1) // LINE * LINE
+    return part if walk.strides[0][INDEX] == 0 else min(part, <int64_t>STRIP)
 
 
 cdef int _widest_apart(Walk* walk) noexcept:
@@ -593,7 +622,7 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     if division.packed:
         room = <char*>malloc(way.choices * STRIP * way.width)
     for piece in range(begin, end):
-        _run_part(division, piece * STRIP, min((piece + 1) * STRIP, size), room)
+        _run_part(division, piece * division.piece, min((piece + 1) * division.piece, size), room)
     free(room)
 
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from aten._core.tensor.tensor_impl cimport TensorImpl
-from aten.backends.cpu.kernels.matrix.panels cimport aten_panel_packs, aten_panel_tiles
+from aten.backends.cpu.kernels.matrix.panel_strips cimport aten_panel_packs, aten_panel_tiles
 
 cdef extern from "attention_levels.h" nogil:
     ctypedef struct aten_attention_rows:

@@ -20,10 +20,10 @@ from libc.string cimport memset
 from aten._core.base.dtypes cimport BFLOAT16, BOOL, FLOAT16, FLOAT32, item_size
 from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, count_write, data_pointer
 from aten._core.threads.parallel cimport parallel_for, thread_count
-from aten.backends.cpu.kernels.matrix.panels cimport (
+from aten.backends.cpu.kernels.matrix.panels cimport panel_bytes, panel_packs, panel_tiles
+from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_BRAIN_PAIRS, ATEN_FLOATS, ATEN_PACK_BRAINS, ATEN_PACK_HALVES, ATEN_PACK_SHORTS,
-    ATEN_PACK_SINGLES, aten_panel_packs, aten_panel_tile, aten_panel_tiles, pack_columns,
-    panel_bytes, panel_packs, panel_tiles, run_strip)
+    ATEN_PACK_SINGLES, aten_panel_packs, aten_panel_tile, aten_panel_tiles, pack_columns, run_strip)
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 
 cdef enum:

@@ -19,7 +19,7 @@ from aten.backends.cpu.kernels.matrix.attention cimport (CHUNK, Attention, Block
                                                          check_attention, describe_attention,
                                                          keys_at, most_seen, read_heads, row_at,
                                                          score, seen_by)
-from aten.backends.cpu.kernels.matrix.panels cimport aten_panel_tile, pack_columns, run_strip
+from aten.backends.cpu.kernels.matrix.panel_strips cimport aten_panel_tile, pack_columns, run_strip
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 
 cdef enum:

@@ -5,24 +5,7 @@
 typedef float NAME(floats) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef int32_t NAME(ints) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 
-/* exp of numbers up to 0, within 1.5 units in the last place; below -87.3 it is 0. After Cody and
-   Waite, Software Manual for the Elementary Functions (1980), with a polynomial of degree 6. */
-static inline __attribute__((always_inline)) TARGET NAME(floats) NAME(exp)(NAME(floats) x)
-{
-    const NAME(floats) shift = (NAME(floats)){0} + 12582912.0f;
-    const NAME(floats) turns = x * 1.44269504088896341f + shift;
-    const NAME(floats) whole = turns - shift;
-    const NAME(floats) rest = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
-    const NAME(ints) scale = ((NAME(ints))turns << 23) + 0x3F800000;
-    NAME(floats) sum = rest * 1.9875691500e-4f + 1.3981999507e-3f;
-    sum = sum * rest + 8.3334519073e-3f;
-    sum = sum * rest + 4.1665795894e-2f;
-    sum = sum * rest + 1.6666665459e-1f;
-    sum = sum * rest + 5.0000001201e-1f;
-    sum = sum * (rest * rest) + rest + 1.0f;
-    sum = (NAME(floats))((NAME(ints))(sum * (NAME(floats))scale) & ~(NAME(ints))(x < -87.3f));
-    return sum;
-}
+#include "exponential.h"
 
 /* `count` scores become exp(score - largest), what follows them up to `room` zeros. The largest is
    minus infinity where all of them are, and all become zeros. */

@@ -264,15 +264,12 @@ aten_spread_long_64(const char *from)
     return _mm512_set1_epi64(unit);
 }
 
-/* A square of 16 by 16. Each row is read at once: where rows lie far apart, they share few places
-   of the cache. */
+/* A square of 16 by 16. */
 static inline __attribute__((always_inline, target("avx512f"))) void
-aten_turn_sixteen(const uint32_t *from, int64_t row, uint32_t *to, int64_t to_row)
+aten_turn_lines(__m512i line[16], uint32_t *to, int64_t to_row)
 {
-    __m512i line[16], pair[16];
+    __m512i pair[16];
     int i;
-    ATEN_UNROLL for (i = 0; i < 16; i++)
-        line[i] = _mm512_loadu_si512(from + i * row);
     ATEN_UNROLL for (i = 0; i < 16; i += 2) {
         pair[i] = _mm512_unpacklo_epi32(line[i], line[i + 1]);
         pair[i + 1] = _mm512_unpackhi_epi32(line[i], line[i + 1]);
@@ -297,6 +294,28 @@ aten_turn_sixteen(const uint32_t *from, int64_t row, uint32_t *to, int64_t to_ro
         _mm512_storeu_si512(at + 12 * to_row,
                             _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0xDD));
     }
+}
+
+/* Each row is read at once: where rows lie far apart, they share few places of the cache. */
+static inline __attribute__((always_inline, target("avx512f"))) void
+aten_turn_sixteen(const uint32_t *from, int64_t row, uint32_t *to, int64_t to_row)
+{
+    __m512i line[16];
+    int i;
+    ATEN_UNROLL for (i = 0; i < 16; i++)
+        line[i] = _mm512_loadu_si512(from + i * row);
+    aten_turn_lines(line, to, to_row);
+}
+
+/* The same of float16, as floats. */
+static inline __attribute__((always_inline, target("avx512f"))) void
+aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_t to_row)
+{
+    __m512i line[16];
+    int i;
+    ATEN_UNROLL for (i = 0; i < 16; i++)
+        line[i] = (__m512i)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from + i * row)));
+    aten_turn_lines(line, to, to_row);
 }
 
 #define UNIT uint32_t
@@ -343,6 +362,7 @@ aten_turn_sixteen(const uint32_t *from, int64_t row, uint32_t *to, int64_t to_ro
 #define NAME(stem) aten_panel_##stem##_64
 #define TURN_SINGLES aten_turn_sixteen
 #define TURN_DOUBLES aten_turn_double_units
+#define TURN_HALVES aten_turn_sixteen_halves
 #define SINGLES_SIDE 16
 #define DOUBLES_SIDE 2
 #define WIDEN_HALVES(from, to)                                                                   \

@@ -3,6 +3,7 @@
    Included once for each, with NAME(stem), TARGET and
      TURN_SINGLES(from, row, to, to_row), TURN_DOUBLES   transpose a square of units, in units
      SINGLES_SIDE, DOUBLES_SIDE                          and its side
+     TURN_HALVES(from, row, to, to_row)                  of float16 to floats, of side 16: optional
      WIDEN_HALVES(from, to)                              sixteen float16 as floats
 
    `run` makes units of elements that follow each other along the depth: `count` elements, `step`
@@ -21,14 +22,17 @@
 #define SIXTEEN_BRAINS(from, to) SIXTEEN(aten_widen_brain, from, to)
 #define SIXTEEN_WIDENED(from, to) SIXTEEN(AS_IS, from, to)
 
-#define RUN(stem, element, unit, group, make, sixteen)                                                    \
+#define RUN(stem, element, unit, group, make, sixteen, as_is)                                    \
     static TARGET void NAME(run_##stem)(const void *source, int64_t step, int64_t count,         \
                                         void *target)                                            \
     {                                                                                            \
         const element *from = source;                                                            \
         unit *to = target;                                                                       \
         int64_t place;                                                                           \
-        if (step == 1) {                                                                         \
+        if (step == 1 && as_is) {                                                                \
+            memcpy(to, from, count * sizeof(unit));                                              \
+            place = count;                                                                       \
+        } else if (step == 1) {                                                                  \
             for (place = 0; place + 16 <= count; place += 16)                                    \
                 sixteen(from + place, to + place);                                               \
             for (; place < count; place++)                                                       \
@@ -43,14 +47,14 @@
 #define AS_IS(value) (value)
 #define WIDEN_BRAIN(value) aten_widen_brain(value)
 
-RUN(bytes, uint8_t, uint8_t, 4, AS_IS, SIXTEEN_AS_IS)
-RUN(signed_bytes, int8_t, int16_t, 2, AS_IS, SIXTEEN_WIDENED)
-RUN(unsigned_bytes, uint8_t, int16_t, 2, AS_IS, SIXTEEN_WIDENED)
-RUN(shorts, uint16_t, uint16_t, 2, AS_IS, SIXTEEN_AS_IS)
-RUN(halves, uint16_t, float, 1, aten_widen_half, WIDEN_HALVES)
-RUN(brains, uint16_t, float, 1, WIDEN_BRAIN, SIXTEEN_BRAINS)
-RUN(singles, uint32_t, uint32_t, 1, AS_IS, SIXTEEN_AS_IS)
-RUN(doubles, uint64_t, uint64_t, 1, AS_IS, SIXTEEN_AS_IS)
+RUN(bytes, uint8_t, uint8_t, 4, AS_IS, SIXTEEN_AS_IS, 1)
+RUN(signed_bytes, int8_t, int16_t, 2, AS_IS, SIXTEEN_WIDENED, 0)
+RUN(unsigned_bytes, uint8_t, int16_t, 2, AS_IS, SIXTEEN_WIDENED, 0)
+RUN(shorts, uint16_t, uint16_t, 2, AS_IS, SIXTEEN_AS_IS, 1)
+RUN(halves, uint16_t, float, 1, aten_widen_half, WIDEN_HALVES, 0)
+RUN(brains, uint16_t, float, 1, WIDEN_BRAIN, SIXTEEN_BRAINS, 0)
+RUN(singles, uint32_t, uint32_t, 1, AS_IS, SIXTEEN_AS_IS, 1)
+RUN(doubles, uint64_t, uint64_t, 1, AS_IS, SIXTEEN_AS_IS, 1)
 
 /* Complex numbers are a pair of units each, the real part first. */
 static TARGET void NAME(run_complex_singles)(const void *source, int64_t step, int64_t count,
@@ -169,18 +173,18 @@ ZIP_COMPLEX(complex_doubles, uint64_t)
 
 /* Columns of units, `row` units apart, side by side. What lies `ahead` units further on is asked
    for: it comes next. */
-#define TURN_OF(stem, unit, side, turn)                                                          \
+#define TURN_OF(stem, element, unit, side, turn, make)                                           \
     static TARGET void NAME(turn_##stem)(const void *source, int64_t row, int64_t units,         \
                                          int64_t columns, int64_t width, int64_t ahead,          \
                                          void *target)                                           \
     {                                                                                            \
-        const unit *from = source;                                                               \
+        const element *from = source;                                                            \
         unit *to = target;                                                                       \
         const int64_t turned = columns / side * side;                                            \
         int64_t place = 0, column, i;                                                            \
         for (; place + side <= units; place += side) {                                           \
             for (column = 0; column < turned; column += side) {                                  \
-                const unit *corner = from + place + column * row;                                \
+                const element *corner = from + place + column * row;                             \
                 if (side * sizeof(unit) == 64)                                                   \
                     for (i = 0; i < side; i++)                                                   \
                         __builtin_prefetch(corner + i * row + ahead, 0, 2);                      \
@@ -188,15 +192,22 @@ ZIP_COMPLEX(complex_doubles, uint64_t)
             }                                                                                    \
             for (; column < columns; column++)                                                   \
                 for (i = place; i < place + side; i++)                                           \
-                    to[i * width + column] = from[column * row + i];                             \
+                    to[i * width + column] = make(from[column * row + i]);                       \
         }                                                                                        \
         for (; place < units; place++)                                                           \
             for (column = 0; column < columns; column++)                                         \
-                to[place * width + column] = from[column * row + place];                         \
+                to[place * width + column] = make(from[column * row + place]);                   \
     }
 
-TURN_OF(singles, uint32_t, SINGLES_SIDE, TURN_SINGLES)
-TURN_OF(doubles, uint64_t, DOUBLES_SIDE, TURN_DOUBLES)
+#define HALF_BITS(value) aten_bits_of_float(aten_widen_half(value))
+TURN_OF(singles, uint32_t, uint32_t, SINGLES_SIDE, TURN_SINGLES, AS_IS)
+TURN_OF(doubles, uint64_t, uint64_t, DOUBLES_SIDE, TURN_DOUBLES, AS_IS)
+#ifdef TURN_HALVES
+TURN_OF(halves, uint16_t, uint32_t, 16, TURN_HALVES, HALF_BITS)
+#define TURNS_OF_HALVES NAME(turn_halves)
+#else
+#define TURNS_OF_HALVES NULL
+#endif
 
 /* A row of results: alpha · (sums - base) + beta · addend, rounded once. */
 #define FINISH(stem, sum, element, factor, from, widen, round)                                   \
@@ -241,6 +252,13 @@ FINISH(longs, uint64_t, uint64_t, uint64_t, whole, AS_IS, AS_IS)
         const int64_t step = 2 * row->out_step, next = 2 * row->addend_step;                     \
         part *out = row->out;                                                                    \
         int64_t i;                                                                               \
+        if (!addend && a == 1 && b == 0 && step == 2) {                                          \
+            for (i = 0; i < row->count; i++) {                                                   \
+                out[2 * i] = real[i];                                                            \
+                out[2 * i + 1] = imaginary[i];                                                   \
+            }                                                                                    \
+            return;                                                                              \
+        }                                                                                        \
         if (!addend && a == 1 && b == 0) {                                                       \
             for (i = 0; i < row->count; i++) {                                                   \
                 out[i * step] = real[i];                                                         \
@@ -292,16 +310,16 @@ static TARGET int64_t NAME(sum_bytes)(const int8_t *bytes, int64_t count)
 
 /* In the order of the ATEN_PACK constants. */
 static const aten_panel_packs NAME(packs)[] = {
-    {PACKS(bytes), NAME(turn_singles), 1, 4, 1, 1},
-    {PACKS(signed_bytes), NAME(turn_singles), 1, 2, 1, 0},
-    {PACKS(unsigned_bytes), NAME(turn_singles), 1, 2, 1, 0},
-    {PACKS(shorts), NAME(turn_singles), 2, 2, 1, 1},
-    {PACKS(halves), NAME(turn_singles), 2, 1, 1, 0},
-    {PACKS(brains), NAME(turn_singles), 2, 1, 1, 0},
-    {PACKS(singles), NAME(turn_singles), 4, 1, 1, 1},
-    {PACKS(doubles), NAME(turn_doubles), 8, 1, 1, 1},
-    {PACKS(complex_singles), NAME(turn_singles), 8, 1, 2, 1},
-    {PACKS(complex_doubles), NAME(turn_doubles), 16, 1, 2, 1},
+    {PACKS(bytes), NAME(turn_singles), NAME(turn_singles), 1, 4, 1, 1},
+    {PACKS(signed_bytes), NAME(turn_singles), NULL, 1, 2, 1, 0},
+    {PACKS(unsigned_bytes), NAME(turn_singles), NULL, 1, 2, 1, 0},
+    {PACKS(shorts), NAME(turn_singles), NAME(turn_singles), 2, 2, 1, 1},
+    {PACKS(halves), NAME(turn_singles), TURNS_OF_HALVES, 2, 1, 1, 0},
+    {PACKS(brains), NAME(turn_singles), NULL, 2, 1, 1, 0},
+    {PACKS(singles), NAME(turn_singles), NAME(turn_singles), 4, 1, 1, 1},
+    {PACKS(doubles), NAME(turn_doubles), NAME(turn_doubles), 8, 1, 1, 1},
+    {PACKS(complex_singles), NAME(turn_singles), NAME(turn_singles), 8, 1, 2, 1},
+    {PACKS(complex_doubles), NAME(turn_doubles), NAME(turn_doubles), 16, 1, 2, 1},
 };
 
 #undef RUN
@@ -317,6 +335,9 @@ static const aten_panel_packs NAME(packs)[] = {
 #undef NAME
 #undef TURN_SINGLES
 #undef TURN_DOUBLES
+#undef TURN_HALVES
+#undef TURNS_OF_HALVES
+#undef HALF_BITS
 #undef SINGLES_SIDE
 #undef DOUBLES_SIDE
 #undef WIDEN_HALVES

@@ -62,12 +62,15 @@ typedef struct {
     aten_panel_tile_function tiles[4][3];
 } aten_panel_tiles;
 
+/* `row` and `ahead` are in what is read: units or elements. */
+typedef void (*aten_panel_turn)(const void *source, int64_t row, int64_t units, int64_t columns,
+                                int64_t width, int64_t ahead, void *target);
+
 typedef struct {
     void (*run)(const void *source, int64_t step, int64_t count, void *target);
     void (*zip)(const void *source, int64_t step, int64_t count, int64_t columns, int64_t width,
                 void *target);
-    void (*turn)(const void *source, int64_t row, int64_t units, int64_t columns, int64_t width,
-                 int64_t ahead, void *target);
+    aten_panel_turn turn, turn_elements;    /* of units, and of elements as they lie, or NULL */
     int size, group, parts, as_is;  /* bytes of an element, elements a unit, units an element, and
                                        whether a run of elements is one of units */
 } aten_panel_packs;

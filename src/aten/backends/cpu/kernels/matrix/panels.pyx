@@ -20,7 +20,16 @@ from libc.stdlib cimport free, malloc
 from aten._core.base.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, INT16, INT32, INT64,
                                      INT8, UINT8, item_size)
 from aten._core.threads.parallel cimport parallel_for, thread_count
-from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Product, transpose, vector_width)
+from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product, transpose, vector_width
+from aten.backends.cpu.kernels.matrix.panel_strips cimport (
+    ATEN_BRAIN_PAIRS, ATEN_BYTE_QUADS, ATEN_DOUBLES, ATEN_FINISH_BRAINS, ATEN_FINISH_BYTES,
+    ATEN_FINISH_COMPLEX_DOUBLES, ATEN_FINISH_COMPLEX_SINGLES, ATEN_FINISH_HALVES, ATEN_FINISH_INTS,
+    ATEN_FINISH_LONGS, ATEN_FINISH_SHORTS, ATEN_FLOATS, ATEN_INTS, ATEN_LONGS, ATEN_PACK_BRAINS,
+    ATEN_PACK_BYTES, ATEN_PACK_COMPLEX_DOUBLES, ATEN_PACK_COMPLEX_SINGLES, ATEN_PACK_DOUBLES,
+    ATEN_PACK_HALVES, ATEN_PACK_SHORTS, ATEN_PACK_SIGNED_BYTES, ATEN_PACK_SINGLES,
+    ATEN_PACK_UNSIGNED_BYTES, ATEN_SHORT_PAIRS, LEFT_LANES, STRETCH, aten_panel_factor,
+    aten_panel_features, aten_panel_finish, aten_panel_row, aten_panel_tile, pack_columns,
+    run_strip, turn_around)
 from aten.backends.cpu.kernels.moving.transfer cimport Block
 
 cdef extern from "panel_levels.h" nogil:
@@ -34,8 +43,6 @@ cdef extern from "panel_levels.h" nogil:
                                                 int kind)
 
 cdef enum:
-    # Units of a stretch of the depth.
-    STRETCH = 128
     # Vectors side by side in a tile.
     VECTORS = 3
     # The widest strip, in lanes.
@@ -50,13 +57,17 @@ cdef enum:
     PIECE_COLUMNS = 480
     # Bytes between the rows of a packed left operand, so that they do not push each other out.
     GAP = 64
-    # Rows of a left operand that lies by columns, packed together.
-    LEFT_LANES = 16
+    # Bytes between rows of the left operand from which they do so where they lie.
+    FAR_ROWS = 2048
     # What a product costs whatever its size, in multiplications, and what is worth a thread.
     OVERHEAD = 4096
     PIECE_WORK = 1 << 19
     # From where threads get two pieces each, to even out a slow one.
     LARGE_WORK = 1 << 26
+    # Rows of sums up to which strips are packed together, and rows of the right operand that are
+    # then packed from end to end before the next ones.
+    SOME_ROWS = 64
+    TOGETHER = 16
     # Columns from which pieces are whole strips.
     WIDE = 1024
     # Bytes whose sum has room in 32 bits.
@@ -66,10 +77,6 @@ cdef enum:
 
 cdef aten_panel_features _features = aten_find_panel_features()
 cdef int _widest = aten_widest_panels()
-
-ctypedef fused Real:
-    float
-    double
 
 cdef struct Way:
     int vector_bytes
@@ -102,6 +109,7 @@ cdef struct Piece:
     char* begun             # the sums of a stretch that is not done
     char* packed_left
     char* packed_right
+    int64_t* bases          # what sums of bytes made unsigned are above those that are meant
 
 
 cdef int panel_bytes() noexcept nogil:
@@ -312,7 +320,7 @@ cdef int64_t _lay_out(Piece* piece, char* room) noexcept nogil:
     cdef int64_t rows = piece.rows * piece.way.packs.parts
     cdef int64_t width, sums, left, right, steps
     steps = min(<int64_t>STRETCH, _units_of(piece, piece.depth))
-    width = (piece.columns + lanes - 1) // lanes * lanes
+    width = _width(piece)
     piece.sums_row = width
     if _goes_by_strips(piece):
         piece.sums_row = min(width, <int64_t>STRIP_LANES)
@@ -320,13 +328,27 @@ cdef int64_t _lay_out(Piece* piece, char* room) noexcept nogil:
         piece.sums_row = min(width, _stream_columns(piece))
     sums = (rows * piece.sums_row * unit + 63) // 64 * 64
     left = ((rows + LEFT_LANES - 1) // LEFT_LANES * LEFT_LANES) * (steps * unit + GAP)
-    right = steps * unit * min(width, lanes * VECTORS)
+    right = steps * unit * min(width, lanes * VECTORS * _packed_together(piece))
     # The room may begin amid a line.
     piece.sums = <char*>((<size_t>room + 63) & ~<size_t>63)
     piece.begun = piece.sums + sums
     piece.packed_right = piece.begun + (sums if _streams(piece) else 0)
     piece.packed_left = piece.packed_right + right
-    return sums + (sums if _streams(piece) else 0) + left + right + 64
+    piece.bases = <int64_t*>(piece.packed_left + left)
+    return sums + (sums if _streams(piece) else 0) + left + right + 8 * piece.rows + 64
+
+
+cdef inline int64_t _packed_together(const Piece* piece) noexcept nogil:
+    """Strips that are packed together: one where sums are to stay in the second cache, too."""
+    if _goes_by_strips(piece) or _streams(piece) or piece.rows * piece.way.packs.parts > SOME_ROWS:
+        return 1
+    return PIECE_COLUMNS // STRIP_LANES
+
+
+cdef inline int64_t _width(const Piece* piece) noexcept nogil:
+    """The columns, filled up to whole vectors."""
+    cdef int64_t lanes = piece.way.tiles.lanes
+    return (piece.columns + lanes - 1) // lanes * lanes
 
 
 cdef inline int64_t _units_of(const Piece* piece, int64_t count) noexcept nogil:
@@ -341,6 +363,10 @@ cdef inline int64_t _stretch_of(const Piece* piece, int64_t units) noexcept nogi
 
 
 cdef void _multiply_in_room(Piece* piece) noexcept nogil:
+    cdef int64_t row
+    if piece.way.flips:
+        for row in range(piece.rows):
+            piece.bases[row] = 128 * _sum_of_row(piece, row)
     if _goes_by_strips(piece):
         _multiply_by_strips(piece)
     elif _streams(piece):
@@ -359,21 +385,25 @@ cdef inline int64_t _strip_of(const Piece* piece, int64_t columns) noexcept nogi
 
 cdef void _multiply_block(Piece* piece) noexcept nogil:
     """All strips over one stretch of the depth, then over the next."""
-    cdef int64_t begin = 0, column, index, count, stretch = _stretch_of(piece, STRETCH)
-    cdef int64_t strip = _strip_of(piece, piece.columns)
+    cdef int64_t begin = 0, first, column, count, stretch = _stretch_of(piece, STRETCH)
+    cdef int64_t strip = _strip_of(piece, piece.columns), together = _packed_together(piece)
     cdef aten_panel_tile tile
     while True:
         count = min(stretch, piece.depth - begin)
         tile.units = _units_of(piece, count)
         _take_left(piece, begin, count, &tile)
-        for index in range((piece.columns + strip - 1) // strip):
-            column = index * strip
-            _pack_right(piece, begin, count, column, strip, &tile)
-            tile.start = NULL
-            tile.out = piece.sums + column * piece.way.tiles.unit
-            tile.addend = tile.out if begin else NULL
-            tile.out_row = piece.sums_row
-            _run_strip(piece, &tile, min(strip, piece.columns - column))
+        column = 0
+        while column < piece.columns:
+            first = column
+            _pack_strips(piece, begin, count, first, together * strip, strip, &tile)
+            while column < min(piece.columns, first + together * strip):
+                _take_strip(piece, first, column, strip, &tile)
+                tile.start = NULL
+                tile.out = piece.sums + column * piece.way.tiles.unit
+                tile.addend = tile.out if begin else NULL
+                tile.out_row = piece.sums_row
+                _run_strip(piece, &tile, min(strip, piece.columns - column))
+                column += strip
         begin += stretch
         if begin >= piece.depth:
             break
@@ -444,27 +474,6 @@ cdef void _run_strip(const Piece* piece, aten_panel_tile* tile, int64_t columns)
     run_strip(tiles, tile, piece.rows * piece.way.packs.parts, columns, group)
 
 
-cdef void run_strip(const aten_panel_tiles* tiles, aten_panel_tile* tile, int64_t rows,
-                    int64_t columns, int64_t group) noexcept nogil:
-    cdef int64_t next = tile.out_row * tiles.unit, row = 0
-    cdef int vectors = <int>((columns - 1) // tiles.lanes)
-    cdef int shape = 3 if tiles.rows == 8 else 2
-    cdef aten_panel_tile one = tile[0]
-    while row < rows:
-        while rows - row < <int64_t>1 << shape:
-            shape -= 1
-        one.left = tile.left + row * tile.left_row
-        if group:
-            one.left = tile.left + row // LEFT_LANES * group + row % LEFT_LANES * tile.left_row
-        one.out = <char*>tile.out + row * next
-        if tile.start != NULL:
-            one.start = <const char*>tile.start + row * next
-        if tile.addend != NULL:
-            one.addend = <const char*>tile.addend + row * next
-        tiles.tiles[shape][vectors](&one)
-        row += <int64_t>1 << shape
-
-
 cdef void _take_left(const Piece* piece, int64_t begin, int64_t count,
                      aten_panel_tile* tile) noexcept nogil:
     """The rows of the left operand over so many steps: where they lie, or packed."""
@@ -475,7 +484,7 @@ cdef void _take_left(const Piece* piece, int64_t begin, int64_t count,
     cdef char* target = piece.packed_left
     tile.left_step = unit
     if (by_steps and packs.as_is and packs.parts == 1 and count % packs.group == 0
-            and (left.row_stride * size < 4096 or piece.columns <= 2 * STRIP_LANES
+            and (left.row_stride * size < FAR_ROWS or piece.columns <= 2 * STRIP_LANES
                  or piece.rows <= FEW_ROWS)):
         tile.left = _at(left, 0, 0, begin)
         tile.left_row = left.row_stride * size
@@ -494,20 +503,8 @@ cdef void _take_left(const Piece* piece, int64_t begin, int64_t count,
     for row in range(piece.rows):
         packs.run(_at(left, 0, row, begin), left.column_stride if count > 1 else 1, count, target)
         if packs.parts == 2:
-            if unit == 4:
-                _turn_around[float](<float*>target, <float*>(target + tile.left_row), count)
-            else:
-                _turn_around[double](<double*>target, <double*>(target + tile.left_row), count)
+            turn_around(<int>unit, target, target + tile.left_row, count)
         target += tile.left_row * packs.parts
-
-
-cdef void _turn_around(Real* first, Real* second, int64_t count) noexcept nogil:
-    """From complex numbers the rows that give the real parts of a product, and the imaginary."""
-    cdef int64_t place
-    for place in range(0, 2 * count, 2):
-        second[place] = first[place + 1]
-        second[place + 1] = first[place]
-        first[place + 1] = -first[place + 1]
 
 
 cdef void _pack_right(const Piece* piece, int64_t begin, int64_t count, int64_t column,
@@ -531,34 +528,49 @@ cdef void _pack_right(const Piece* piece, int64_t begin, int64_t count, int64_t 
                         tile.units * width, 0x80808080U)
 
 
-cdef void pack_columns(const aten_panel_packs* packs, const char* source, int64_t column_step,
-                       int unit, int64_t count, int64_t columns, int64_t width,
-                       bint goes_on, char* target) noexcept nogil:
-    cdef int64_t step = column_step * packs.size
-    cdef int64_t ahead = STRETCH if goes_on else step // unit * LEFT_LANES
-    cdef int64_t units = (count + packs.group - 1) // packs.group * packs.parts
-    if packs.as_is and count % packs.group == 0 and step % unit == 0:
-        packs.turn(source, step // unit, units, columns, width, ahead, target)
-    else:
-        _turn_packed(packs, source, step, count, columns, width, target)
+cdef inline void _take_strip(const Piece* piece, int64_t first, int64_t column, int64_t strip,
+                             aten_panel_tile* tile) noexcept nogil:
+    """The strip from `column` on of those that were packed from the column `first` on."""
+    cdef int64_t lanes = piece.way.tiles.lanes, unit = piece.way.tiles.unit
+    cdef int64_t width = min(strip, (piece.columns - column + lanes - 1) // lanes * lanes)
+    tile.right = piece.packed_right + (column - first) * tile.units * unit
+    tile.right_step = width * unit
 
 
-cdef void _turn_packed(const aten_panel_packs* packs, const char* source, int64_t step,
-                       int64_t count, int64_t columns, int64_t width, char* target) noexcept nogil:
-    """Columns whose elements make no units where they lie: units of four bytes all of them."""
-    cdef uint32_t some[16 * (STRETCH + 16)]
-    cdef int64_t stretch = STRETCH * packs.group, begin = 0, column, group, together, row, steps
-    while begin < count:
-        steps = min(stretch, count - begin)
-        for group in range((columns + 15) // 16):
-            column = group * 16
-            together = min(<int64_t>16, columns - column)
-            for row in range(together):
-                packs.run(source + (column + row) * step + begin * packs.size, 1, steps,
-                          some + row * (STRETCH + 16))
-            packs.turn(some, STRETCH + 16, (steps + packs.group - 1) // packs.group, together,
-                       width, 0, target + (begin // packs.group * width + column) * 4)
-        begin += stretch
+cdef void _pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first, int64_t columns,
+                       int64_t strip, aten_panel_tile* tile) noexcept nogil:
+    """Strips of so many columns of the right operand over so many steps, one behind the other.
+
+    Rows far apart share few places of the caches: some of them are read from end to end before the
+    next ones.
+    """
+    cdef const Block* right = &piece.right
+    cdef const aten_panel_packs* packs = piece.way.packs
+    cdef int64_t unit = piece.way.tiles.unit, column, row = 0, rows
+    cdef int64_t end = min(piece.columns, first + columns)
+    cdef int64_t together = max(1, TOGETHER // packs.group) * packs.group
+    cdef char* packed = piece.packed_right
+    if right.column_stride != 1 or end - first <= strip:
+        column = first
+        while column < end:
+            piece.packed_right = packed + (column - first) * tile.units * unit
+            _pack_right(piece, begin, count, column, strip, tile)
+            column += strip
+        piece.packed_right = packed
+        return
+    while row < count:
+        rows = min(together, count - row)
+        column = first
+        while column < end:
+            _take_strip(piece, first, column, strip, tile)
+            packs.zip(_at(right, 0, begin + row, column), right.row_stride, rows,
+                      min(strip, piece.columns - column), tile.right_step // unit,
+                      <char*>tile.right + _units_of(piece, row) * tile.right_step)
+            column += strip
+        row += rows
+    if piece.way.flips:
+        rows = (<char*>tile.right - packed) // unit + tile.units * tile.right_step // unit
+        aten_flip_units(piece.way.vector_bytes, <uint32_t*>packed, rows, 0x80808080U)
 
 
 cdef void _finish(const Piece* piece, int64_t column, int64_t columns) noexcept nogil:
@@ -579,7 +591,7 @@ cdef void _finish(const Piece* piece, int64_t column, int64_t columns) noexcept 
         if piece.addend.data != NULL:
             row.addend = _at(&piece.addend, 0, place, column)
         if piece.way.flips:
-            row.base = 128 * _sum_of_row(piece, place)
+            row.base = piece.bases[place]
         piece.way.finish(&row)
 
 

@@ -486,10 +486,11 @@ static int aten_make_pair_kernels(aten_window_kernels *made)
     return 0;
 }
 
-static void aten_pair_lines(const void *even, const void *odd, int64_t count, void *out)
+static void aten_pair_lines(const void *source, int64_t channels, int64_t count, int64_t begin,
+                            int64_t end, void *target)
 {
 #if defined(__x86_64__)
-    aten_window_pair_lines_brain_64(even, odd, count, out);
+    aten_window_pair_lines_brain_64(source, channels, count, begin, end, target);
 #endif
 }
 

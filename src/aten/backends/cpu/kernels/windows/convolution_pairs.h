@@ -1,19 +1,29 @@
 /* Elements of bfloat16 as pairs, which are multiplied and summed in float32 at once, and sums as
    bfloat16. Part of convolution_kernels.h, whose macros it uses. */
 
-/* `count` elements of two lines by turns; zeros for the second where there is none. */
-static TARGET void NAME(pair_lines)(const uint16_t *even, const uint16_t *odd, int64_t count,
-                                    uint32_t *out)
+/* Pairs of lines from `begin` to `end`, of all images, which have `channels` lines of `count`
+   elements each: their elements by turns; zeros for the second line where there is none. */
+static TARGET void NAME(pair_lines)(const uint16_t *source, int64_t channels, int64_t count,
+                                    int64_t begin, int64_t end, uint32_t *target)
 {
-    int64_t place;
-    for (place = 0; place < count; place += LANES) {
-        const MASK mask = MAKE_MASK(0, count - place < LANES ? count - place : LANES);
-        const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, even + place));
-        __m512i high = _mm512_setzero_si512();
-        if (odd)
-            high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, odd + place));
-        _mm512_mask_storeu_epi32(out + place, mask,
-                                 _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    const int64_t pairs = (channels + 1) / 2;
+    const uint16_t *even = source + (begin / pairs * channels + begin % pairs * 2) * count;
+    uint32_t *out = target + begin * count;
+    int64_t index, pair = begin % pairs, place;
+    for (index = begin; index < end; index++) {
+        const uint16_t *odd = 2 * pair + 1 < channels ? even + count : NULL;
+        for (place = 0; place < count; place += LANES) {
+            const MASK mask = MAKE_MASK(0, count - place < LANES ? count - place : LANES);
+            const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, even + place));
+            __m512i high = _mm512_setzero_si512();
+            if (odd)
+                high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, odd + place));
+            _mm512_mask_storeu_epi32(out + place, mask,
+                                     _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+        }
+        even += odd ? 2 * count : count;
+        out += count;
+        pair = pair + 1 < pairs ? pair + 1 : 0;
     }
 }
 

@@ -132,5 +132,7 @@ cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept n
 # result of bfloat16 without gaps, if there are kernels for them.
 cdef bint has_pair_kernels() noexcept nogil
 cdef bint convolve_pairs_directly(const aten_windows* work) noexcept nogil
-# Lines of bfloat16, or zeros where there is no odd one, become one of pairs.
-cdef void pair_lines(const void* even, const void* odd, int64_t count, void* out) noexcept nogil
+# Of images with so many channels of `count` elements each, every two channels become one of pairs,
+# with zeros where there is no odd one: those from `begin` to `end`, counted through all images.
+cdef void pair_lines(const void* source, int64_t channels, int64_t count, int64_t begin,
+                     int64_t end, void* target) noexcept nogil

@@ -27,7 +27,8 @@ from aten.backends.cpu.kernels.windows.winograd cimport convolve_tiles, has_tile
 cdef extern from "convolution_levels.h" nogil:
     int aten_widest_window_vectors()
     bint aten_make_pair_kernels(aten_window_kernels* made)
-    void aten_pair_lines(const void* even, const void* odd, int64_t count, void* out)
+    void aten_pair_lines(const void* source, int64_t channels, int64_t count, int64_t begin,
+                         int64_t end, void* target)
     const aten_window_kernels* aten_window_kernels_of(int is_double, int vector_bytes)
 
 cdef enum:
@@ -126,8 +127,9 @@ cdef const aten_window_kernels* kernels_of(bint is_double) noexcept nogil:
     return aten_window_kernels_of(is_double, _vector_bytes)
 
 
-cdef void pair_lines(const void* even, const void* odd, int64_t count, void* out) noexcept nogil:
-    aten_pair_lines(even, odd, count, out)
+cdef void pair_lines(const void* source, int64_t channels, int64_t count, int64_t begin,
+                     int64_t end, void* target) noexcept nogil:
+    aten_pair_lines(source, channels, count, begin, end, target)
 
 
 cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept nogil:

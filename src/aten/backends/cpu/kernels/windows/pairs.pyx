@@ -48,7 +48,7 @@ def convolve_pairs(Tensor input not None, Tensor weight not None, Tensor bias, T
     cdef aten_windows work
     cdef Storage image, pairs
     cdef int64_t* places
-    cdef bint done
+    cdef bint done, as_is
     if not has_pair_kernels() or input.device_type != CPU or input.dtype_code != BFLOAT16:
         return False
     if weight.dtype_code != BFLOAT16 or out.dtype_code != BFLOAT16:
@@ -71,8 +71,9 @@ def convolve_pairs(Tensor input not None, Tensor weight not None, Tensor bias, T
         raise MemoryError("convolution: no memory for the window")
     try:
         _place_taps(&work, weight, stride, padding, dilation, places)
+        as_is = work.taps == 1 and weight.sizes[1] % 2 == 0
         image = allocate(4 * work.batch * work.input_batch, CPU, -1)
-        pairs = allocate(4 * weight.sizes[0] * work.weight_row, CPU, -1)
+        pairs = allocate(0 if as_is else 4 * weight.sizes[0] * work.weight_row, CPU, -1)
         # In this order: writing first, as reading may follow a change of memory.
         work.out = data_pointer(out)
         work.bias = NULL
@@ -80,12 +81,14 @@ def convolve_pairs(Tensor input not None, Tensor weight not None, Tensor bias, T
             work.bias = const_data_pointer(bias)
             work.bias_step = bias.strides[0]
         work.input = image.data
-        work.weight = pairs.data
+        # Weights of two channels that lie side by side are pairs already.
+        work.weight = <const char*>const_data_pointer(weight) if as_is else pairs.data
         with nogil:
             _pair(<const uint16_t*>const_data_pointer(input), image.data, work.batch * groups,
                   weight.sizes[1], work.input_channel)
-            _pair(<const uint16_t*>const_data_pointer(weight), pairs.data, weight.sizes[0],
-                  weight.sizes[1], work.taps)
+            if not as_is:
+                _pair(<const uint16_t*>const_data_pointer(weight), pairs.data, weight.sizes[0],
+                      weight.sizes[1], work.taps)
             done = convolve_pairs_directly(&work)
     finally:
         free(places)
@@ -156,11 +159,4 @@ cdef void _pair(const uint16_t* source, char* target, int64_t images, int64_t ch
 
 cdef void _pair_runs(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef const Pairing* work = <const Pairing*>context
-    cdef int64_t pairs = (work.channels + 1) // 2
-    cdef int64_t index, channel
-    cdef const uint16_t* even
-    for index in range(begin, end):
-        channel = index % pairs * 2
-        even = work.source + (index // pairs * work.channels + channel) * work.count
-        pair_lines(even, even + work.count if channel + 1 < work.channels else NULL, work.count,
-                   work.target + 4 * index * work.count)
+    pair_lines(work.source, work.channels, work.count, begin, end, work.target)
