@@ -209,7 +209,7 @@ def test_widths_a_processor_may_have():
         matrix_tiles.set_vector_bytes(48)
 
 
-@pytest.mark.parametrize("wide", [32, 64])
+@pytest.mark.parametrize("wide", [16, 32, 64])
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("layout", ["rows", "columns"])
 @pytest.mark.parametrize(("depth", "columns"), [(7, 130), (300, 70), (515, 1100), (1030, 33)])

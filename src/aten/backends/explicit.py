@@ -6,13 +6,11 @@ Matrix products have compiled kernels, for the CPU and for metadata alone, that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import OpOverload
 from aten.backends import composite
-from aten.backends.cpu.kernels.matrix.gemm import set_library_opener
 from aten.backends.cpu.kernels.matrix.products import FORMS, ProductKernel
 from aten.backends.cpu.operators.lapack import set_lapack_opener
 
@@ -38,17 +36,10 @@ def install_kernel(op: OpOverload) -> None:
     composite.install_kernel(op)
 
 
-def _open_library() -> Mapping[str, int]:
-    from aten.backends.cpu.openblas import product_addresses
-
-    return product_addresses()
-
-
 def _open_lapack() -> ctypes.CDLL:
     from aten.backends.cpu.openblas import library
 
     return library()
 
 
-set_library_opener(_open_library)
 set_lapack_opener(_open_lapack)

@@ -1,4 +1,4 @@
-"""Intel's MKL: not there; products are OpenBLAS's and our own kernels'."""
+"""Intel's MKL: not there; products are multiplied by kernels of our own."""
 
 from __future__ import annotations
 

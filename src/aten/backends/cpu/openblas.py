@@ -1,8 +1,7 @@
 """OpenBLAS: the shared library of the scipy-openblas64 package, opened when first needed.
 
-It serves factorizations, and large products of real matrices where the processor's vectors are
-short. Its own threads stay off: `kernels/matrix/gemm.pyx` cuts products into tiles, and
-shares these out over the thread pool that all operators use.
+It serves factorizations. Its own threads stay off: these are shared out over the thread pool that
+all operators use.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _PACKAGE = "scipy_openblas64"
-_PRODUCTS = ("sgemm", "dgemm", "sgemv", "dgemv")
 _THREADS_VARIABLE = "OPENBLAS_NUM_THREADS"
 
 
@@ -28,7 +26,7 @@ def _library_path() -> Path:
         for path in sorted(Path(location, "lib").glob("lib*openblas64*")):
             return path
     raise RuntimeError(
-        "matrix products need the OpenBLAS library of the package scipy-openblas64, which is not "
+        "factorizations need the OpenBLAS library of the package scipy-openblas64, which is not "
         "installed: pip install scipy-openblas64"
     )
 
@@ -58,13 +56,3 @@ def library() -> ctypes.CDLL:
             raise RuntimeError(f"cannot open the OpenBLAS library {path}: {error}") from None
     opened.scipy_openblas_set_num_threads64_(ctypes.c_int(1))
     return opened
-
-
-def product_addresses() -> dict[str, int]:
-    """Addresses of the functions that `kernels/matrix/gemm.pyx` calls, by short name."""
-    opened = library()
-    addresses = {}
-    for name in _PRODUCTS:
-        function = getattr(opened, f"scipy_cblas_{name}64_")
-        addresses[name] = ctypes.cast(function, ctypes.c_void_p).value or 0
-    return addresses

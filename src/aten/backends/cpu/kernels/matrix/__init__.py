@@ -1,1 +1,1 @@
-"""Matrix products and factorizations: tiles of our own, BLAS and LAPACK."""
+"""Matrix products by kernels of our own, attention, recurrent layers, and factorizations."""

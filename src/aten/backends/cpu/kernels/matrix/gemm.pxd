@@ -9,8 +9,6 @@ cdef int multiply_vectors(Product* product) except -1
 # The same over two levels of batches, the inner one being the product's own. There is no addend.
 cdef int multiply_nested(Product* product, const Nesting* nesting) except -1
 
-# One matrix after the other by the caller's own division of work: `open_library` first, then
-# `multiply_here`, as often as needed and from any thread. Rows of the operands, or their columns,
-# must be runs of memory, rows of the result too. Half types do not go.
-cdef int open_library() except -1
+# One matrix after the other by the caller's own division of work, from any thread. Rows of the
+# operands, or their columns, must be runs of memory, rows of the result too. Half types do not go.
 cdef void multiply_here(const Product* product) noexcept nogil

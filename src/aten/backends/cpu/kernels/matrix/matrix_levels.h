@@ -182,9 +182,16 @@ static inline aten_doubles_16 aten_load_doubles(const double *from, int64_t coun
     return value;
 }
 
+/* ARM has 32 registers for them, x86 16. */
+#if defined(__aarch64__)
+#define NARROW_ROWS 8
+#else
+#define NARROW_ROWS 4
+#endif
+
 #define ELEMENT float
 #define LANES 4
-#define ROWS 4
+#define ROWS NARROW_ROWS
 #define NAME(stem) aten_##stem##_float_16
 #define MASK int64_t
 #define MAKE_MASK(count) (count)
@@ -196,7 +203,7 @@ static inline aten_doubles_16 aten_load_doubles(const double *from, int64_t coun
 
 #define ELEMENT double
 #define LANES 2
-#define ROWS 4
+#define ROWS NARROW_ROWS
 #define NAME(stem) aten_##stem##_double_16
 #define MASK int64_t
 #define MAKE_MASK(count) (count)

@@ -29,8 +29,7 @@ cdef struct Nesting:
 # The width of the vectors in use, in bytes.
 cdef int vector_width() noexcept nogil
 
-# Whether `multiply_tiles` computes this product: its types, the strides of its result, and its
-# size, as far as the processor's vectors go.
+# Whether `multiply_tiles` computes this product: its types, and the strides of its result.
 cdef bint takes_tiles(const Product* product) noexcept nogil
 cdef void multiply_tiles(const Product* product) noexcept nogil
 # The same for two vectors that step by one: a single sum, in parts.

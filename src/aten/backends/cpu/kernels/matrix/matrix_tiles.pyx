@@ -77,8 +77,6 @@ cdef enum:
     # Elements summed at once in a long dot, and how many sums there may be.
     DOT_CHUNK = 1 << 15
     DOT_CHUNKS = 512
-    # Multiplications from which the library is faster than vectors of 16 bytes.
-    LIBRARY_WORK = 1 << 15
 
 cdef int _vector_bytes = aten_widest_vectors()
 
@@ -128,9 +126,6 @@ cdef int vector_width() noexcept nogil:
 cdef bint takes_tiles(const Product* product) noexcept nogil:
     cdef int code = product.out.code
     if code != FLOAT32 and code != FLOAT64:
-        return False
-    if (_vector_bytes == 16
-            and product.rows * product.columns * product.depth >= LIBRARY_WORK):
         return False
     return product.columns == 1 or product.out.column_stride == 1
 

@@ -2,7 +2,7 @@
 # cython: cdivision=True
 """Blocks of elements copied between strided places, converted between half types and float32.
 
-What matrix products need around the library's kernels: operands packed to strides it takes, half
+What matrix products need around their kernels: operands packed to strides these take, half
 types widened and rounded. Rows are shared out over the threads.
 """
 

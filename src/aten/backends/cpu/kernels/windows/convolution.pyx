@@ -18,7 +18,7 @@ from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
                                             data_pointer, require_memory)
 from aten._core.threads.parallel cimport parallel_for
-from aten.backends.cpu.kernels.matrix.gemm cimport multiplies, open_library
+from aten.backends.cpu.kernels.matrix.gemm cimport multiplies
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer
 from aten.backends.cpu.kernels.windows.columns cimport (
     GRAIN, RELEASE_THRESHOLD, SPATIAL, Convolution, Image, gather_all, spread_all,
@@ -100,8 +100,6 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
         work.bias.row_stride = bias.strides[0]
         work.bias.column_stride = 0
     _widen_weight(&work, weight, scratch)
-    if transposed or not _is_direct(&work):
-        open_library()
     if not _is_direct(&work):
         if transposed:
             spread_all(&work, out, scratch)

@@ -1,3 +1,0 @@
-from collections.abc import Callable, Mapping
-
-def set_library_opener(opener: Callable[[], Mapping[str, int]]) -> None: ...
