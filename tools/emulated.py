@@ -130,6 +130,7 @@ def _build(folder: Path) -> None:
     host, package = folder / "host", folder / "package" / "aten"
     if not (host / "build.ninja").exists():
         subprocess.run(["meson", "setup", str(host)], cwd=ROOT, check=True, stdout=2)
+    subprocess.run(["ninja", "-C", str(host), "build.ninja"], check=True, stdout=2)
     targets = json.loads(
         subprocess.check_output(["meson", "introspect", "--targets", str(host)], text=True)
     )
