@@ -45,13 +45,11 @@ def emulated(tmp_path_factory):
     return run
 
 
-@pytest.mark.timeout(1200)
 def test_the_package_works_there(emulated):
     assert emulated("-c", "import platform; print(platform.machine())") == "aarch64\n"
     assert emulated("tests/unit/without_numpy.py").endswith("all done without NumPy\n")
 
 
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("family", sorted(EVERY))
 def test_results_have_the_bits_that_they_have_here(emulated, family):
     arguments = ["tools/vector_widths.py", "--made-here", "--every", str(EVERY[family]), family]
