@@ -1,9 +1,9 @@
-"""The complement of the error function, the inverse and the normal distribution by intervals.
+"""The complement of the error function and the inverse as polynomials by intervals.
 
 For `make_tables`, which writes them; `fit_polynomials` does the fitting. A row of a table holds one
 number for each of 32 intervals: first where its middle is and the function's value there, then the
 coefficients of the polynomial by which the distance from the middle is to be multiplied, lowest
-power first. Tables without those first rows hold the function's own polynomial.
+power first.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ BITS = 24
 ERFC_BEND = mp.mpf("1.5")
 ERFC_SCALE = mp.mpf("1.25")
 ERFC_DEGREE = 5
-# Between the middles of the intervals for ndtr.
-NDTR_STEP = mp.mpf(3) / 16
 # Float32s that may be an interval's middle.
 CANDIDATES = 1024
 
@@ -44,10 +42,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Table:
-    """A function by intervals, of which some may never be met; `leading` rows come first.
-
-    Without any, the polynomial is that of the function itself, to the least absolute error.
-    """
+    """A function by intervals, of which some may never be met; `leading` rows come first."""
 
     name: str
     meaning: str
@@ -57,23 +52,17 @@ class Table:
 
 
 def fitted_rows(table: Table) -> tuple[list[list[mp.mpf]], mp.mpf]:
-    """The rows, and the largest error, which is relative to the function if that is divided."""
+    """The rows, and the largest error relative to the function."""
     columns, worst = [], mp.mpf(0)
     for place in range(INTERVALS):
         piece = table.piece(place)
         if piece is None:
             columns.append([mp.mpf(0)] * (table.leading + table.degree + 1))
             continue
-        fitted = fitted_slope if table.leading else fitted_whole
-        coefficients, error = fitted(piece, table.degree)
+        coefficients, error = fitted_slope(piece, table.degree)
         columns.append([*piece.leading, *coefficients])
         worst = max(worst, error)
     return [list(row) for row in zip(*columns, strict=True)], worst
-
-
-def fitted_whole(piece: Piece, degree: int) -> tuple[list[mp.mpf], mp.mpf]:
-    interval = piece.low, piece.high
-    return fit(Fit("", "", piece.function, interval, degree, lambda h: mp.mpf(1), BITS))
 
 
 def fitted_slope(piece: Piece, degree: int) -> tuple[list[mp.mpf], mp.mpf]:
@@ -170,13 +159,6 @@ def erfinv_ratio(c: mp.mpf) -> mp.mpf:
     return y / x
 
 
-def ndtr_piece(place: int) -> Piece:
-    """What the normal distribution's function adds to 1/2, about a multiple of 3/16."""
-    middle, half = place * NDTR_STEP, NDTR_STEP / 2
-    low = -half if place else mp.mpf(0)
-    return Piece(lambda h: mp.erf((middle + h) / mp.sqrt(2)) / 2, low, half, ())
-
-
 TABLES = [
     Table(
         "ERFC",
@@ -192,7 +174,6 @@ TABLES = [
         2,
         7,
     ),
-    Table("NDTR", "ndtr(m + h) - 1/2, m = 3/16 i, |h| <= 3/32, absolute", ndtr_piece, 0, 4),
 ]
 
 

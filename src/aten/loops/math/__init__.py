@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aten.loops.math import complex_functions, complex_inverse
-from aten.loops.math.error_function import erf, erfc, erfinv, ndtr, ndtr_by_polynomials
+from aten.loops.math.error_function import erf, erfc, erfinv, ndtr
 from aten.loops.math.estimate import reciprocal_estimate, rsqrt_estimate
 from aten.loops.math.exponential import exp, exp2, expm1, sigmoid, sigmoid_by_division
 from aten.loops.math.gamma import digamma, lgamma
@@ -67,7 +67,6 @@ OPTIONAL: dict[str, Callable[..., Value]] = {
 """The same for what loops know as it is, but a device may not."""
 
 WITHOUT_TABLES: dict[str, Callable[..., Value]] = {
-    "ndtr": ndtr_by_polynomials,
     "sigmoid": sigmoid_by_division,
     "tanh": tanh_by_division,
 }

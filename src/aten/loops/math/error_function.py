@@ -31,8 +31,6 @@ ERFINV_UPSCALE = 2.0**64
 ERFC_BEND, ERFC_SCALE = 1.5, 1.25
 ERFC_END = 4.325
 ERFC_ZERO = 10.25  # of float32
-# Of the table for ndtr: what is between the middles of its intervals, and where it ends.
-NDTR_STEP, NDTR_END = 0.1875, 5.75
 
 
 def erf(x: Value) -> Value:
@@ -57,31 +55,13 @@ def erf(x: Value) -> Value:
 def ndtr(x: Value) -> Value:
     """The share of a normal distribution below x.
 
-    In float32 to an absolute error, which is what products with it need: 1/2 and a polynomial on
-    one of 32 intervals.
+    In float32 to an absolute error, which is what products with it need: an odd polynomial up to
+    2.125, beyond it one for the tail, and nothing from 5.5625.
 
     Error: float32 2^-23 (absolute, all inputs), float64 x^2 + 4 ULP.
     """
     if not is_float32(x):
         return erfc(x * -SQRT_HALF) * 0.5
-    magnitude = a.abs(x)
-    limited = choose(magnitude > NDTR_END, x, NDTR_END, magnitude)
-    rounder = a.constant(x, FLOAT32.plain_rounder)
-    rounded = a.fma(limited, a.constant(x, 1 / NDTR_STEP), rounder)
-    distance = a.fma(rounded - rounder, a.constant(x, -NDTR_STEP), limited)
-    more = polynomial_at(a.bitcast(rounded, "int32"), distance, tables.NDTR)
-    return 0.5 + a.copysign(more, x)
-
-
-def ndtr_by_polynomials(x: Value) -> Value:
-    """`ndtr` without tables, for processors on which a look-up takes many instructions.
-
-    In float32 an odd polynomial up to 2.125, beyond it one for the tail, and nothing from 5.5625.
-
-    Error: float32 2^-23 (absolute).
-    """
-    if not is_float32(x):
-        return ndtr(x)
     magnitude = a.abs(x)
     center = polynomial(a.fma(x, x, a.constant(x, -1.0)), coefficients.NDTR_CENTER_FLOAT32)
     tail = polynomial(magnitude - 3.84375, coefficients.NDTR_TAIL_FLOAT32)
