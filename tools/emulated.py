@@ -52,7 +52,8 @@ def main() -> int:
     missing = lacking()
     if missing:
         sys.exit(f"emulated: {missing}")
-    prepare(folder, besides)
+    fetch(folder, besides)
+    build(folder)
     return subprocess.run(command(folder, arguments), env=environment(folder)).returncode
 
 
@@ -67,15 +68,17 @@ def lacking() -> str:
     return "" if "arm64" in foreign.split() else "dpkg knows no packages of arm64"
 
 
-def prepare(folder: Path, besides: list[str] | None = None) -> None:
-    """Fetch what is not there yet, and build the package as the sources are now."""
+def fetch(folder: Path, besides: list[str] | None = None) -> None:
+    """What is not there yet: the interpreter, and what the package depends on.
+
+    Raises CalledProcessError where no package index answers.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if not _root(folder).exists():
         _fetch_interpreter(folder)
     required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     for one in [*required, *(besides or [])]:
         _fetch_wheel(folder, one)
-    _build(folder)
 
 
 def command(folder: Path, arguments: list[str]) -> list[str]:
@@ -125,8 +128,9 @@ def _fetch_wheel(folder: Path, requirement: str) -> None:
     mark.touch()
 
 
-def _build(folder: Path) -> None:
-    """The package under `package`: its Python files, and its modules compiled for the processor."""
+def build(folder: Path) -> None:
+    """The package, as the sources are now, under `package`: its Python files, and its modules
+    compiled for the processor. Raises CalledProcessError where a module does not compile."""
     host, package = folder / "host", folder / "package" / "aten"
     if not (host / "build.ninja").exists():
         subprocess.run(["meson", "setup", str(host)], cwd=ROOT, check=True, stdout=2)

@@ -1,12 +1,13 @@
 """Compare the bits of results for vectors of 16, 32 and 64 bytes.
 
-    python tools/vector_widths.py [NAME …] [--list] [--every N]
+    python tools/vector_widths.py [NAME …] [--list] [--every N] [--beside FOLDER]
 
 A process for each width that the processor has makes the same calls, `ATEN_VECTOR_BYTES` set: every
 pointwise operator, reduction and scan of the table, products, convolutions, transforms, ordering,
 factorizations, random numbers. Prints by family how many calls have the same bits for all widths,
 and for those of 32 and 64 bytes, which are the ones that multiply and add with one rounding; with
-`--list` also which calls have not. `--every` takes one call in so many.
+`--list` also which calls have not. `--every` takes one call in so many. `--beside` says how many
+are as on ARM, in the emulator that `tools/emulated.py` makes in a folder.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 WIDTHS = (64, 32, 16)
@@ -55,22 +57,40 @@ def main() -> int:
     )
     parser.add_argument("--list", action="store_true", help="name the calls whose bits differ")
     parser.add_argument("--every", type=int, default=1, help="take one call in so many")
+    parser.add_argument("--beside", metavar="FOLDER", type=Path, help="where ARM is emulated")
     parser.add_argument("--made-here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.made_here:
         json.dump(dict(digests(options.names, options.every)), sys.stdout)
         return 0
+    elsewhere = emulated(options.beside, options) if options.beside else {}
     for family, rows in measured(options.names, options.every).items():
         print(
             f"{family}: {len(rows)} calls, the same bits for all widths: {_count(rows, WIDTHS)}; ",
             end="",
         )
-        print(f"for 32 and 64 bytes: {_count(rows, (64, 32))}")
+        print(f"for 32 and 64 bytes: {_count(rows, (64, 32))}", end="")
+        same = [name for name, one in rows.items() if elsewhere.get(f"{family}: {name}") == one[64]]
+        print(f"; for 64 and ARM's 16: {len(same)}" if elsewhere else "")
         for name, found in rows.items() if options.list else ():
             if len(set(found.values())) > 1:
                 equal = [width for width in WIDTHS[1:] if found[width] == found[64]]
                 print(f"  {name}: {f'64 and {equal[0]} alike' if equal else '64 is alone'}")
+            if elsewhere and name not in same:
+                print(f"  {name}: another one on ARM")
     return 0
+
+
+def emulated(folder: Path, options: argparse.Namespace) -> dict[str, str]:
+    """What ARM gives: the folder has what `tools/emulated.py` fetched and built there."""
+    import emulated as tool
+
+    own = [__file__, "--made-here", "--every", str(options.every), *options.names]
+    done = subprocess.check_output(
+        tool.command(folder.resolve(), own), env=tool.environment(folder.resolve()), text=True
+    )
+    made: dict[str, str] = json.loads(done)
+    return made
 
 
 def measured(names: list[str], every: int = 1) -> dict[str, dict[str, dict[int, str]]]:

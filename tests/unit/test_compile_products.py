@@ -331,6 +331,35 @@ def test_few_positions_see_copies(kernel, options, size, residual):
         assert aten.equal(alone, every[image : image + 1])
 
 
+@pytest.mark.parametrize("window", [1, 3])
+def test_no_images(window):
+    weight = aten.randn(128, 128, window, window)
+    compiled = aten.compile(lambda x: aten.relu(aten.nn.functional.conv2d(x, weight)))
+    assert compiled(aten.randn(0, 128, 7, 7)).shape == (0, 128, 8 - window, 8 - window)
+    assert CONVOLUTION in targets(compiled)
+
+
+@pytest.mark.parametrize(
+    ("images", "channels", "size", "window", "padding"),
+    [(80, 256, 7, 3, 1), (700, 128, 6, 6, 0), (70, 256, 8, 1, 0)],
+)
+def test_many_images_in_rounds(images, channels, size, window, padding):
+    strips = in_strips(aten.randn(channels * window * window, 50))
+    bias = aten.randn(50)
+    shape = ([window] * 2, [1, 1], [padding] * 2, [1, 1], "silu", [])
+    convolution = aten.ops.fused.strips_convolution
+    x = aten.randn(images, channels, size, size)
+    residual = aten.randn(convolution(x, strips, bias, None, 50, *shape).shape)
+    found = convolution(x, strips, bias, residual, 50, *shape)
+    for image in (0, images // 2, images - 1):
+        one = slice(image, image + 1)
+        alone = convolution(x[one], strips, bias, residual[one], 50, *shape)
+        assert aten.equal(alone, found[one])
+    weight = joined(strips, 50).t().reshape(50, window, window, channels).permute(0, 3, 1, 2)
+    exact = aten.nn.functional.conv2d(x, weight, bias, padding=padding) + residual
+    aten.testing.assert_close(found, aten.nn.functional.silu(exact), rtol=1e-3, atol=2e-3)
+
+
 def of(options, kernel):
     """What an operator is given for these options: lists, and no activation."""
     listed = [

@@ -1,7 +1,7 @@
 """The package on another kind of processor: compiled for NEON's vectors, run under an emulator.
 
 Reductions, scans, transforms, ordering and random numbers have the bits that they have here, and so
-have products of numbers of one or two words, whose sums are rounded once on both.
+have products of float32 and float64 matrices, whose terms are rounded once on both.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from aten.backends.cpu.kernels.matrix.matrix_tiles import vector_bytes
+
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "tools"
 # Every so many calls of `tools/vector_widths.py`, which makes all of them.
 EVERY = {"reductions": 97, "scans": 23, "transforms": 17, "ordering": 13, "random": 7}
+MATRICES = ("products: mm float", "products: bmm float", "products: addmm float")
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +36,10 @@ def emulated(tmp_path_factory):
         pytest.skip(f"no other processor: {missing}")
     folder = tmp_path_factory.mktemp("emulated")
     try:
-        tool.prepare(folder)
+        tool.fetch(folder)
     except subprocess.CalledProcessError as error:
         pytest.skip(f"no other processor: {error}")
+    tool.build(folder)
 
     def run(*arguments):
         command = tool.command(folder, list(arguments))
@@ -50,12 +54,25 @@ def test_the_package_works_there(emulated):
     assert emulated("tests/unit/without_numpy.py").endswith("all done without NumPy\n")
 
 
+def made_here(arguments):
+    environment = {**os.environ, "ATEN_VECTOR_BYTES": "64"}
+    command = [sys.executable, *arguments]
+    return json.loads(subprocess.check_output(command, env=environment, text=True, cwd=ROOT))
+
+
 @pytest.mark.parametrize("family", sorted(EVERY))
 def test_results_have_the_bits_that_they_have_here(emulated, family):
     arguments = ["tools/vector_widths.py", "--made-here", "--every", str(EVERY[family]), family]
-    environment = {**os.environ, "ATEN_VECTOR_BYTES": "64"}
-    command = [sys.executable, *arguments]
-    here = subprocess.check_output(command, env=environment, text=True, cwd=ROOT)
     there = json.loads(emulated(*arguments))
     assert there
-    assert there == json.loads(here)
+    assert there == made_here(arguments)
+
+
+def test_products_of_matrices_have_the_bits_that_they_have_here(emulated):
+    if vector_bytes() < 32:
+        pytest.skip("this processor rounds terms and sums apart")
+    arguments = ["tools/vector_widths.py", "--made-here", "--every", "3", "products"]
+    here, there = made_here(arguments), json.loads(emulated(*arguments))
+    compared = [name for name in here if name.startswith(MATRICES) and "float16" not in name]
+    assert len(compared) > 20
+    assert {name: there[name] for name in compared} == {name: here[name] for name in compared}

@@ -13,7 +13,8 @@ from aten.backends import structured
 from aten.backends.cpu.kernels.matrix.strips import StripsKernel
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.kernels.windows.strip_convolutions import StripsConvolutionKernel
-from aten.backends.cpu.operators import conv, pool, recurrent
+from aten.backends.cpu.operators import recurrent
+from aten.backends.cpu.operators.windows import conv, pool
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import place_of
 from aten.ops.linear_algebra.strips import STRIPS

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aten.compiler.rewriting import Rewriting, users_of
-from aten.compiler.values import is_as_made, operator_of
+from aten.compiler.values import is_own, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
 
 _CONVOLUTION = "aten.convolution.default"
@@ -57,7 +57,7 @@ def with_padding(graph: Graph) -> Graph:
 
 def _is_padding(node: Node) -> bool:
     """Whether it pads images on both sides alike, by zeros."""
-    if node.target != "aten.constant_pad_nd.default" or not _is_own(node):
+    if node.target != "aten.constant_pad_nd.default" or not is_own(node):
         return False
     sizes = node.args[1]
     # What depends on sizes of a call is another node.
@@ -75,7 +75,7 @@ def _takes_padding(node: Node, padded: Node) -> bool:
         and node.args[0] is padded
         and padded not in node.args[1:3]
         and node.args[6] is False
-        and _is_own(node)
+        and is_own(node)
     )
 
 
@@ -110,13 +110,8 @@ def _suits(node: Node) -> bool:
     return (
         node.args[6] is False
         and all(one.dtype.name == "float32" and one.device.type == "cpu" for one in metas)
-        and _is_own(node)
+        and is_own(node)
     )
-
-
-def _is_own(node: Node) -> bool:
-    op = operator_of(node)
-    return op is not None and is_as_made(op)
 
 
 def _chain(
@@ -131,7 +126,7 @@ def _chain(
             chain.residual = other
             chain.nodes.append(follower)
             follower = _only_user(follower, users)
-    if follower is None or follower in taken or not _is_own(follower):
+    if follower is None or follower in taken or not is_own(follower):
         return chain
     found = _activation(follower)
     if found is not None:
@@ -154,7 +149,7 @@ def _is_sum(node: Node) -> bool:
         and all(isinstance(one, Node) for one in node.args)
         and node.args[0] is not node.args[1]
         and all(_looks_like(one, node) for one in node.args)
-        and _is_own(node)
+        and is_own(node)
     )
 
 

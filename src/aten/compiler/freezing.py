@@ -24,11 +24,11 @@ from aten.compiler.functions import CompiledFunction
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.rewriting import Rewriting, described, users_of
-from aten.compiler.values import operator_of
+from aten.compiler.values import is_row_major, operator_of
 from aten.grad_mode import no_grad
 from aten.graph.archive import Archive
 from aten.graph.interpreter import Interpreter, Step, _make_list
-from aten.graph.ir import Graph, Node, TensorMeta
+from aten.graph.ir import Graph, Node
 from aten.graph.operators import PYTHON_FUNCTIONS
 from aten.graph.writing.payloads import bytes_of
 from aten.loops.program import Program
@@ -39,8 +39,7 @@ Written = dict[str, Any]
 _EPILOGUE = "fused.convolution_epilogue.default"
 _CONVOLUTION = "aten.convolution.default"
 _OF_STRIPS = {
-    "fused.strips_product.default": "direct.strips_product",
-    "fused.strips_convolution.default": "direct.strips_convolution",
+    f"fused.{name}.default": f"direct.{name}" for name in ("strips_product", "strips_convolution")
 }
 _MAX_POOL = "fused.max_pool2d.default"
 _VIEWS = frozenset(
@@ -321,7 +320,11 @@ def _direct_pooling(node: Node) -> Node | None:
     if node.target != _MAX_POOL or node.kwargs:
         return None
     meta = node.args[0].meta["val"]
-    if not _is_row_major(meta) or meta.dtype.name not in ("float32", "float64"):
+    if (
+        len(meta.shape) != 4
+        or not is_row_major(meta)
+        or meta.dtype.name not in ("float32", "float64")
+    ):
         return None
     windows = max_windows("max_pool2d", described(meta), 2, *node.args[1:])
     args = (node.args[0], [list(one) for one in windows])
@@ -358,13 +361,6 @@ def _direct_window(node: Node, users: dict[Node, list[Node]]) -> Node | None:
     was, now = ([list(one.shape), list(one.stride)] for one in (before, meta))
     args = (source, was, now, offset)
     return Node(node.name, "call_function", "direct.window", args, {}, node.meta)
-
-
-def _is_row_major(meta: TensorMeta) -> bool:
-    expected: list[Any] = [1]
-    for size in meta.shape[:0:-1]:
-        expected.append(expected[-1] * size)
-    return len(meta.shape) == 4 and tuple(meta.stride) == tuple(expected[::-1])
 
 
 def encoded(value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from aten.compiler.epilogues import with_epilogues, with_padding
 from aten.compiler.products import with_weights_in_strips
 from aten.compiler.rewriting import Rewriting, users_of
-from aten.compiler.values import is_as_made, operator_of
+from aten.compiler.values import is_own, operator_of
 from aten.graph.ir import Graph, Node
 from aten.registry import USER_DEFINED
 
@@ -128,17 +128,21 @@ def without_places(graph: Graph) -> Graph:
     users = users_of(graph)
     rewriting = Rewriting(graph)
     for node in graph.nodes:
-        found = users.get(node, [])
-        op = operator_of(node) if node.target == _MAX_POOL else None
-        if op is None or not is_as_made(op) or len(found) != 1 or found[0].args[1:] != (0,):
-            if node not in rewriting.current:
-                rewriting.keep(node)
+        if node in rewriting.current:
             continue
         made = rewriting.keep(node)
+        if node.target != _MAX_POOL or not is_own(node) or not _gives_values(users.get(node, [])):
+            continue
+        (values,) = users[node]
         made.target = "fused.max_pool2d.default"
-        made.meta = {**found[0].meta, "stands_for": [op]}
-        rewriting.current[found[0]] = made
+        made.meta = {**values.meta, "stands_for": [operator_of(node)]}
+        rewriting.current[values] = made
     return rewriting.finished()
+
+
+def _gives_values(users: list[Node]) -> bool:
+    """Whether all that is used of several results is the first one, and in one place."""
+    return [(one.target, one.args[1:]) for one in users] == [("operator.getitem", (0,))]
 
 
 def without_unused(graph: Graph) -> Graph:

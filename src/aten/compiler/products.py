@@ -2,20 +2,20 @@
 
 `fused::strips_product` is the product with a matrix in strips of columns. Kernels read such a strip
 from end to end, and what they come to next is fetched while they multiply; of a matrix as it lies,
-each call would pack all of it anew. Results have the bits that they would have had without.
+each call would pack all of it anew. Results are those of the products but for rounding, where these
+would take dots or another kernel, and for products by rows they have the same bits.
 `fused::strips_convolution` is the same for convolutions with few positions.
 """
 
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from aten._core.base.device import MEMORY_FORMATS
 from aten.backends.cpu.kernels.matrix.strips import width_of_strips
 from aten.backends.cpu.kernels.windows.strip_convolutions import most_positions
 from aten.compiler.rewriting import Rewriting
-from aten.compiler.values import is_as_made, operator_of
+from aten.compiler.values import is_own, is_row_major, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
 
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
@@ -92,7 +92,7 @@ def _takes_strips(node: Node, steady: set[Node]) -> bool:
         added = []
     nodes = [*added, left, weight]
     metas = [one.meta["val"] for one in nodes if isinstance(one, Node)]
-    if len(metas) < len(nodes) or weight not in steady or not _is_own(node):
+    if len(metas) < len(nodes) or weight not in steady or not is_own(node):
         return False
     *biases, _, matrix = metas
     return (
@@ -117,7 +117,7 @@ def _has_few_positions(node: Node, steady: set[Node]) -> bool:
         residual, stride, padding, _, groups, _, _ = others
     else:
         residual, (stride, padding, _, transposed, _, groups) = None, others
-        stands_for = stands_for or (_is_own(node) and not transposed)
+        stands_for = stands_for or (is_own(node) and not transposed)
     metas = [one.meta["val"] for one in (image, weight, bias, residual) if isinstance(one, Node)]
     result = node.meta["val"]
     if not (
@@ -138,19 +138,7 @@ def _has_few_positions(node: Node, steady: set[Node]) -> bool:
     window = metas[1].shape[2:]
     sees_one = {*window, *stride} == {1} and not any(padding)
     return (
-        all(_is_row_major(one) for one in (*metas, result))
+        all(is_row_major(one) for one in (*metas, result))
         and (residual is None or metas[-1].shape == result.shape)
         and (sees_one or (len(window) == 2 and prod(metas[1].shape) >= _LEAST_COPIED))
     )
-
-
-def _is_row_major(meta: TensorMeta) -> bool:
-    expected: list[Any] = [1]
-    for size in meta.shape[:0:-1]:
-        expected.append(expected[-1] * size)
-    return tuple(meta.stride) == tuple(expected[::-1])
-
-
-def _is_own(node: Node) -> bool:
-    op = operator_of(node)
-    return op is not None and is_as_made(op)

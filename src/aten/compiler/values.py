@@ -18,7 +18,7 @@ from aten._core.tensor.making import meta_window
 from aten._core.tensor.tensor import Tensor
 from aten.backends.decomposition import pointwise_value
 from aten.backends.structured import definition_of, has_definition
-from aten.graph.ir import Node, map_nodes
+from aten.graph.ir import Node, TensorMeta, map_nodes
 from aten.ops.folding import run_reduction
 from aten.prims import Graph, GraphInterpreter, Value
 from aten.registry import find_operator
@@ -40,6 +40,20 @@ _ON_THE_HOST = empty_strided((0,), (1,), DTYPES["float32"], device("cpu"))
 def is_as_made(op: OpOverload) -> bool:
     """Whether calls with tensors of the host end in the kernel that the operator came with."""
     return op.is_plain(_ON_THE_HOST)
+
+
+def is_own(node: Node) -> bool:
+    """Whether a node calls an operator that nobody has given another kernel for the host."""
+    op = operator_of(node)
+    return op is not None and is_as_made(op)
+
+
+def is_row_major(meta: TensorMeta) -> bool:
+    """Whether strides say so, those of dimensions of one element as well."""
+    expected: list[Any] = [1]
+    for size in meta.shape[:0:-1]:
+        expected.append(expected[-1] * size)
+    return tuple(meta.stride) == tuple(expected[::-1][: len(meta.shape)])
 
 
 def is_over_elements(op: OpOverload) -> bool:

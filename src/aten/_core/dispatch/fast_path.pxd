@@ -22,3 +22,9 @@ cdef class FastPath(Kernel):
     # Whether the operators, called with these keys, are served as the package made them.
     cdef bint stands(self, uint64_t keys) except -1
     cdef bint look(self, uint64_t keys) except -1
+
+# Puts the arguments of a call, all of them, onto a stack of `count`; False for other counts, and where
+# one of the first `required` is no tensor or one of the `optional` after them neither that nor None.
+# For programs that are loaded with all that they call, without the operators.
+cdef bint read_arguments(tuple arguments, PyObject** stack, Py_ssize_t count, Py_ssize_t required,
+                         Py_ssize_t optional) noexcept

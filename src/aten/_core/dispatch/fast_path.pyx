@@ -12,6 +12,7 @@ from libc.stdint cimport uint64_t
 
 from aten._core.base.keys cimport local_state, traces
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload, registration_epoch
+from aten._core.tensor.tensor cimport is_tensor
 
 cdef class FastPath(Kernel):
     """Computes ordinary calls as `otherwise` would, which serves the others.
@@ -63,3 +64,17 @@ cdef class FastPath(Kernel):
         self.found_keys = keys
         self.found_epoch = epoch
         return stands
+
+
+cdef bint read_arguments(tuple arguments, PyObject** stack, Py_ssize_t count, Py_ssize_t required,
+                         Py_ssize_t optional) noexcept:
+    cdef Py_ssize_t place
+    if len(arguments) != count:
+        return False
+    for place in range(count):
+        value = arguments[place]
+        if place < required + optional and not is_tensor(value):
+            if place < required or value is not None:
+                return False
+        stack[place] = <PyObject*> value
+    return True

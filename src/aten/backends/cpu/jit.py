@@ -25,7 +25,6 @@ from typing import Any
 from aten import config
 from aten._core.threads import forks
 from aten.backends.cpu import brought
-from aten.backends.cpu.lane_folds import folded_by_halves
 from aten.backends.cpu.variants import VARIANT
 from aten.backends.cpu.widths import is_allowed
 
@@ -138,6 +137,8 @@ class Session:
             module = self.inlined(module, builder)
         if self.triple.startswith("x86_64"):
             return module
+        from aten.backends.cpu.lane_folds import folded_by_halves
+
         return llvm.parse_assembly(folded_by_halves(str(module)))
 
     def inlined(self, module: Any, builder: Any) -> Any:

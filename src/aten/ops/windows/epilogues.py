@@ -93,25 +93,24 @@ def strips_convolution(
             f"strips_convolution: expected dilation to be positive, got {list(dilation)}"
         )
     batch, channels, *spatial = input.shape
-    if all(one == 1 for one in (*kernel, *stride)) and not any(padding):
-        seen, depth = ops.aten.reshape.default(input, [batch, channels, -1]), channels
-    else:
+    if any(one != 1 for one in (*kernel, *stride)) or any(padding):
         taps = prod(kernel)
-        seen = ops.aten.im2col.default(input, kernel, dilation, padding, stride)
-        by_taps = ops.aten.reshape.default(seen, [batch, channels, taps, -1])
-        depth = taps * channels
-        seen = ops.aten.reshape.default(
-            ops.aten.transpose.int(by_taps, 1, 2), [batch, depth, by_taps.shape[3]]
-        )
+        input = ops.aten.im2col.default(input, kernel, dilation, padding, stride)
         spatial = [
             (size + 2 * pad - by * (extent - 1) - 1) // step + 1
             for size, extent, step, pad, by in zip(
                 spatial, kernel, stride, padding, dilation, strict=True
             )
         ]
-    rows = ops.aten.reshape.default(ops.aten.transpose.int(seen, 1, 2), [-1, depth])
+        by_taps = ops.aten.reshape.default(input, [batch, channels, taps, prod(spatial)])
+        input, channels = ops.aten.transpose.int(by_taps, 1, 2), taps * channels
+    positions = prod(spatial)
+    seen = ops.aten.reshape.default(input, [batch, channels, positions])
+    rows = ops.aten.reshape.default(
+        ops.aten.transpose.int(seen, 1, 2), [batch * positions, channels]
+    )
     product = ops.fused.strips_product.default(rows, strips, bias, columns)
-    apart = ops.aten.reshape.default(product, [batch, prod(spatial), columns])
+    apart = ops.aten.reshape.default(product, [batch, positions, columns])
     sums = ops.aten.reshape.default(ops.aten.transpose.int(apart, 1, 2), [batch, columns, *spatial])
     sums = ops.aten.contiguous.default(sums)
     if residual is not None:

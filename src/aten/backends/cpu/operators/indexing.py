@@ -5,6 +5,7 @@ from __future__ import annotations
 from aten._core.tensor.tensor import Tensor
 from aten._core.views.views import try_view
 from aten.backends.cpu.kernels.indexing import locating, masks, picking
+from aten.backends.cpu.kernels.indexing.result_orders import result_like
 from aten.backends.cpu.kernels.indexing.taking import is_plain
 from aten.backends.cpu.kernels.indexing.taking import take as take_slices
 from aten.backends.cpu.operators.places import (
@@ -54,7 +55,7 @@ def index(self: Tensor, indices: Indices) -> Tensor:
             return masks.compress(self, mask.contiguous())
     seen, plain = _without_masks(self, indices)
     base, places, step, choices = locating.choose(seen, plain)
-    out = picking.result_like(base, places, plain)
+    out = result_like(base, places, plain)
     if not self.is_meta:
         picking.pick(base, places, out, step, choices)
     return out

@@ -28,7 +28,7 @@ def lstm_sequence(
         if len(added) >= MANY_STEPS:
             shares = shares_of(batch, width)
             shared = ops.aten.view.default(weights, (4, shares, width // shares, width))
-            weights = ops.aten.permute(shared, (1, 3, 0, 2)).contiguous()
+            weights = ops.aten.permute.default(shared, (1, 3, 0, 2)).contiguous()
         sizes = (len(added), batch, width)
         hiddens, cells = (ops.aten.new_empty(cell, sizes) for _ in range(2))
         bent = ops.aten.new_empty(cell, added.shape)

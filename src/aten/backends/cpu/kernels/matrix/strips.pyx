@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64
 from aten._core.dispatch.dispatcher cimport Kernel
-from aten._core.dispatch.fast_path cimport FastPath
+from aten._core.dispatch.fast_path cimport FastPath, read_arguments
 from aten._core.memory.storage cimport Storage
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor
@@ -53,15 +53,8 @@ def multiplied(*arguments):
     programs that are loaded with all that they call, without the operator.
     """
     cdef PyObject* given[ARGUMENTS]
-    cdef Py_ssize_t place
-    if len(arguments) != ARGUMENTS:
+    if not read_arguments(arguments, given, ARGUMENTS, BIAS, 1):
         return None
-    for place in range(ARGUMENTS):
-        value = arguments[place]
-        if place < COLUMNS and not isinstance(value, Tensor) and (
-                place < BIAS or value is not None):
-            return None
-        given[place] = <PyObject*>value
     return _multiplied(given)
 
 
@@ -119,21 +112,20 @@ cdef bint _is_ordinary(TensorImpl left, TensorImpl strips, TensorImpl bias,
                        int64_t columns) noexcept:
     """Whether sizes go together, and everything lies as the kernels want it."""
     cdef int code = left.dtype_code
-    cdef int64_t width
-    if code != FLOAT32 and code != FLOAT64:
+    if code != FLOAT32 and code != FLOAT64 or columns <= 0:
         return False
-    if not (_is_plain(left, code, 2) and _is_plain(strips, code, 3) and left.count > 0
-            and strips.contiguous and columns > 0 and left.sizes[1] == strips.sizes[1]):
+    if left.rank != 2 or left.count == 0 or left.device_type != CPU or is_lazy(left):
         return False
-    width = strips.sizes[2]
-    if width != strip_width(code == FLOAT64, columns):
-        return False
-    if strips.sizes[0] != (columns + width - 1) // width:
-        return False
-    return bias is None or (_is_plain(bias, code, 1) and bias.contiguous
-                            and bias.sizes[0] == columns)
+    return (are_strips(strips, code, left.sizes[1], columns)
+            and (bias is None or is_without_gaps(bias, code, 1) and bias.sizes[0] == columns))
 
 
-cdef inline bint _is_plain(TensorImpl tensor, int code, int rank) noexcept:
+cdef bint are_strips(TensorImpl strips, int code, int64_t depth, int64_t columns) noexcept:
+    cdef int64_t width = strip_width(code == FLOAT64, columns)
+    return (is_without_gaps(strips, code, 3) and strips.sizes[0] == (columns + width - 1) // width
+            and strips.sizes[1] == depth and strips.sizes[2] == width)
+
+
+cdef bint is_without_gaps(TensorImpl tensor, int code, int rank) noexcept:
     return (tensor.device_type == CPU and tensor.dtype_code == code and tensor.rank == rank
-            and not is_lazy(tensor))
+            and tensor.contiguous and not is_lazy(tensor))

@@ -15,7 +15,7 @@ from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32
 from aten._core.base.sizes cimport read_sizes
 from aten._core.dispatch.dispatcher cimport Kernel
-from aten._core.dispatch.fast_path cimport FastPath
+from aten._core.dispatch.fast_path cimport FastPath, read_arguments
 from aten._core.memory.storage cimport Storage
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor
@@ -100,15 +100,8 @@ def convolved(*arguments):
     programs that are loaded with all that they call, without the operator.
     """
     cdef PyObject* given[ARGUMENTS]
-    cdef Py_ssize_t place
-    if len(arguments) != ARGUMENTS:
+    if not read_arguments(arguments, given, ARGUMENTS, BIAS, 2):
         return None
-    for place in range(ARGUMENTS):
-        value = arguments[place]
-        if place <= RESIDUAL and not isinstance(value, Tensor) and (
-                place < BIAS or value is not None):
-            return None
-        given[place] = <PyObject*>value
     return _convolved(given)
 
 

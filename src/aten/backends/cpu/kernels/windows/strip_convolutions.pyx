@@ -21,15 +21,16 @@ from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32
 from aten._core.base.sizes cimport read_sizes
 from aten._core.dispatch.dispatcher cimport Kernel
-from aten._core.dispatch.fast_path cimport FastPath
+from aten._core.dispatch.fast_path cimport FastPath, read_arguments
 from aten._core.memory.storage cimport Storage
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor
-from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer, is_lazy,
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer,
                                             require_memory)
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Product, multiply_strips_here,
-                                                            strip_width, turn_floats)
+                                                            turn_floats)
+from aten.backends.cpu.kernels.matrix.strips cimport are_strips, is_without_gaps
 from aten.backends.cpu.kernels.windows.convolution_calls cimport is_plain, read_activation
 from aten.backends.cpu.kernels.windows.direct cimport aten_finish, aten_window_kernels, kernels_of
 
@@ -52,6 +53,8 @@ cdef enum:
     SPATIAL = 2
     # Channels of an image that are turned together.
     TURNED = 64
+    # Elements of copies of what positions see, of a round of images; at least one image is one.
+    ROUND = 1 << 22
     # Sizes and steps of which products of two are no overflow.
     LARGE = 1 << 30
     # Multiplications worth a thread's claim, and from which on other Python threads may run
@@ -64,7 +67,9 @@ cdef struct Convolution:
     Product product             # an image's positions times all strips
     const aten_window_kernels* kernels
     aten_finish finish
-    int64_t images
+    int64_t images              # and the first one of a round, and how many there are in it
+    int64_t first
+    int64_t together
     int64_t strips
     int64_t width
     int64_t input_image         # elements from one image to the next
@@ -106,15 +111,8 @@ def convolved(*arguments):
     programs that are loaded with all that they call, without the operator.
     """
     cdef PyObject* given[ARGUMENTS]
-    cdef Py_ssize_t place
-    if len(arguments) != ARGUMENTS:
+    if not read_arguments(arguments, given, ARGUMENTS, BIAS, 2):
         return None
-    for place in range(ARGUMENTS):
-        value = arguments[place]
-        if place <= RESIDUAL and not isinstance(value, Tensor) and (
-                place < BIAS or value is not None):
-            return None
-        given[place] = <PyObject*>value
     return _convolved(given)
 
 
@@ -155,18 +153,31 @@ cdef Tensor _convolved(PyObject** stack):
         if tensor is not None:
             memory.append((<TensorImpl>tensor).storage)
     _describe(&work, input, strips, bias, residual, out)
-    if work.sees_one and _work_of(&work) * work.images * work.strips < RELEASE_THRESHOLD:
-        _run(&work, 0, work.images * work.strips)
-        return out
     if not work.sees_one:
         _make_room(&work)
+    if work.sees_one and _work_of(&work) * work.images * work.strips < RELEASE_THRESHOLD:
+        _run(&work, 0, _pieces(&work))
+        return out
     with nogil:
-        if not work.sees_one:
-            _see(&work)
-        parallel_for(work.images * work.strips, max(1, CLAIM_WORK // _work_of(&work)), _run, &work)
+        _run_rounds(&work)
     free(work.turned)
     free(work.seen)
     return out
+
+
+cdef void _run_rounds(Convolution* work) noexcept nogil:
+    """All images, as many at a time as what their positions see has room for."""
+    while work.first < work.images:
+        work.together = min(work.together, work.images - work.first)
+        if not work.sees_one:
+            _see(work)
+        parallel_for(_pieces(work), max(1, CLAIM_WORK // _work_of(work)), _run, work)
+        work.first += work.together
+
+
+cdef inline int64_t _pieces(const Convolution* work) noexcept nogil:
+    """Of a round: strips, each with an image, or with all where these are rows."""
+    return work.strips * (work.together if work.turns else 1)
 
 
 cdef inline TensorImpl _given(PyObject* value):
@@ -234,18 +245,15 @@ cdef inline int64_t _taps(const Convolution* work) noexcept nogil:
 cdef bint _is_ordinary(const Convolution* work, TensorImpl input, TensorImpl strips,
                        TensorImpl bias, TensorImpl residual, const int64_t* sizes) noexcept:
     """Whether sizes go together, and everything lies as the kernels want it."""
-    cdef int64_t width, columns = sizes[1]
+    cdef int64_t columns = sizes[1]
     cdef int dim
     if not is_plain(input) or input.count == 0 or _taps(work) > LARGE:
         return False
-    if not (_is_without_gaps(strips, 3) and strips.sizes[1] == input.sizes[1] * _taps(work)):
+    if not are_strips(strips, FLOAT32, input.sizes[1] * _taps(work), columns):
         return False
-    width = strips.sizes[2]
-    if width != strip_width(False, columns) or width > MOST_COLUMNS:
+    if strips.sizes[2] > MOST_COLUMNS:
         return False
-    if strips.sizes[0] != (columns + width - 1) // width:
-        return False
-    if bias is not None and not (_is_without_gaps(bias, 1) and bias.sizes[0] == columns):
+    if bias is not None and not (is_without_gaps(bias, FLOAT32, 1) and bias.sizes[0] == columns):
         return False
     if residual is None:
         return True
@@ -255,11 +263,6 @@ cdef bint _is_ordinary(const Convolution* work, TensorImpl input, TensorImpl str
         if residual.sizes[dim] != sizes[dim]:
             return False
     return True
-
-
-cdef inline bint _is_without_gaps(TensorImpl tensor, int rank) noexcept:
-    return (tensor.device_type == CPU and tensor.dtype_code == FLOAT32 and tensor.rank == rank
-            and tensor.contiguous and not is_lazy(tensor))
 
 
 cdef int _describe(Convolution* work, TensorImpl input, TensorImpl strips, TensorImpl bias,
@@ -295,11 +298,10 @@ cdef int _describe(Convolution* work, TensorImpl input, TensorImpl strips, Tenso
     product.addend.column_stride = 1
     if bias is not None:
         product.addend.data = <char*>const_data_pointer(bias)
+    work.first, work.together = 0, work.images
     if not work.turns:
         # Images are rows.
-        product.rows = work.images
         product.left.row_stride, product.left.column_stride = product.depth, 1
-        work.images = 1
     work.finish.adds = residual is not None
     work.finish.residual = 0
     if residual is not None:
@@ -309,12 +311,12 @@ cdef int _describe(Convolution* work, TensorImpl input, TensorImpl strips, Tenso
 
 
 cdef int _make_room(Convolution* work) except -1:
-    """For images whose channels are neighbours, and for what their positions see."""
-    cdef int64_t images = work.images if work.turns else work.product.rows
-    cdef int64_t turned = images * work.channels * work.sizes[0] * work.sizes[1]
-    cdef int64_t seen = images * work.results[0] * work.results[1] * work.product.depth
-    work.turned = <float*>malloc(turned * SIZE)
-    work.seen = <float*>malloc(seen * SIZE)
+    """For a round of images whose channels are neighbours, and for what their positions see."""
+    cdef int64_t turned = work.channels * work.sizes[0] * work.sizes[1]
+    cdef int64_t seen = work.results[0] * work.results[1] * work.product.depth
+    work.together = min(work.images, max(1, ROUND // max(turned, seen)))
+    work.turned = <float*>malloc(work.together * turned * SIZE)
+    work.seen = <float*>malloc(work.together * seen * SIZE)
     if work.turned == NULL or work.seen == NULL:
         free(work.turned)
         free(work.seen)
@@ -324,10 +326,9 @@ cdef int _make_room(Convolution* work) except -1:
 
 
 cdef void _see(Convolution* work) noexcept nogil:
-    cdef int64_t images = work.images if work.turns else work.product.rows
     cdef int64_t blocks = (work.channels + TURNED - 1) // TURNED
-    parallel_for(images * blocks, 2, _turn_images, work)
-    parallel_for(images * work.results[0] * work.results[1], 8, _copy_seen, work)
+    parallel_for(work.together * blocks, 2, _turn_images, work)
+    parallel_for(work.together * work.results[0] * work.results[1], 8, _copy_seen, work)
 
 
 cdef void _turn_images(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -338,7 +339,8 @@ cdef void _turn_images(void* context, int64_t begin, int64_t end) noexcept nogil
     for index in range(begin, end):
         image = index // blocks * work.channels * positions
         first = index % blocks * TURNED
-        turn_floats(work.input + image + first * positions, positions,
+        turn_floats(work.input + work.first * work.channels * positions + image
+                    + first * positions, positions,
                     min(<int64_t>TURNED, work.channels - first), positions,
                     work.turned + image + first, work.channels)
 
@@ -366,31 +368,36 @@ cdef void _copy_seen(void* context, int64_t begin, int64_t end) noexcept nogil:
 
 
 cdef inline int64_t _work_of(const Convolution* work) noexcept nogil:
-    """Multiplications for one strip and one image."""
-    return (work.product.rows + 8) * work.width * work.product.depth
+    """Multiplications of one piece."""
+    cdef int64_t rows = work.product.rows if work.turns else work.together
+    return (rows + 8) * work.width * work.product.depth
 
 
 cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
     """A strip's images one after the other: it stays in the second cache."""
     cdef const Convolution* work = <const Convolution*>context
-    cdef int64_t index
+    cdef int64_t index, images = work.together if work.turns else 1
     for index in range(begin, end):
-        _multiply(work, index % work.images, index // work.images)
+        _multiply(work, index % images, index // images)
 
 
 cdef void _multiply(const Convolution* work, int64_t image, int64_t strip) noexcept nogil:
+    """A strip times an image of the round, counted in it."""
     cdef float[MOST_POSITIONS * MOST_COLUMNS] sums
     cdef Product product = work.product
     cdef int64_t first = strip * work.width
     cdef int64_t columns = min(work.width, product.columns - first)
-    cdef char* out = product.out.data
+    # Copies hold a round, the input all images.
+    cdef int64_t place = image + (work.first if work.sees_one else 0)
+    cdef char* out = product.out.data + (work.first + image) * work.out_image * SIZE
     product.columns = columns
-    product.left.data += image * work.input_image * SIZE
+    product.left.data += place * work.input_image * SIZE
     product.right.data += first * product.depth * SIZE
     if product.addend.data != NULL:
         product.addend.data += first * SIZE
     if not work.turns:
-        product.out.data += first * SIZE
+        product.rows = work.together
+        product.out.data = out + first * SIZE
         multiply_strips_here(&product, work.width)
         work.kernels.finish(&work.finish, True, product.out.data, product.out.row_stride,
                             product.rows, columns)
@@ -398,6 +405,6 @@ cdef void _multiply(const Convolution* work, int64_t image, int64_t strip) noexc
     product.out.data = <char*>sums
     product.out.row_stride = work.width
     multiply_strips_here(&product, work.width)
-    out += (image * work.out_image + first * product.rows) * SIZE
+    out += first * product.rows * SIZE
     turn_floats(sums, work.width, product.rows, columns, <float*>out, product.rows)
     work.kernels.finish(&work.finish, True, out, product.rows, columns, product.rows)

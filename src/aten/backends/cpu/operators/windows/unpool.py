@@ -12,7 +12,7 @@ from aten.backends.cpu.kernels.windows.pooling import (
     spread_planes,
     windows_at,
 )
-from aten.backends.cpu.operators.pool import (
+from aten.backends.cpu.operators.windows.pool import (
     adaptive_lists,
     batched,
     largest_in_windows,

@@ -81,29 +81,30 @@ def largest_in_windows(
     Both are row-major; if `ordered`, they may be in the order of `self`. `apart` says that each
     plane has windows of its own.
     """
-    source = wide(self)
-    # Without a batch, the second dimension is none of channels.
-    ordered = ordered and source.dim() == len(windows) + 2
-    indices = _empty(source, sizes, INT64, ordered)
-    return _largest(self, source, windows, sizes, steps, ordered, apart, indices), indices
+    out, indices = _largest(self, windows, sizes, steps, ordered, apart, True)
+    assert indices is not None
+    return out, indices
 
 
 def _largest(
     self: Tensor,
-    source: Tensor,
     windows: Sequence[Windows],
     sizes: Sequence[int],
     steps: Sequence[int],
     ordered: bool,
     apart: bool,
-    indices: Tensor | None,
-) -> Tensor:
-    """The largest elements; their places go to `indices` where that is given."""
+    asks: bool,
+) -> tuple[Tensor, Tensor | None]:
+    """The same; no places where nobody `asks` for them."""
     rank = len(windows)
+    source = wide(self)
+    # Without a batch, the second dimension is none of channels.
+    ordered = ordered and source.dim() == rank + 2
     out = _empty(source, sizes, source.dtype, ordered)
+    indices = _empty(source, sizes, INT64, ordered) if asks else None
     places = indices if indices is None else batched(indices, rank)
     max_pool(batched(source, rank), batched(out, rank), places, windows, steps, apart)
-    return as_type(out, self.dtype)
+    return as_type(out, self.dtype), indices
 
 
 def _empty(source: Tensor, sizes: Sequence[int], element: dtype, ordered: bool) -> Tensor:
@@ -117,23 +118,20 @@ def _empty(source: Tensor, sizes: Sequence[int], element: dtype, ordered: bool) 
     )
 
 
-def _max_pooled(name: str, rank: int, self: Tensor, *window: Any) -> tuple[Tensor, Tensor]:
+def _max_pooled(
+    name: str, rank: int, self: Tensor, window: Sequence[Any], asks: bool = True
+) -> tuple[Tensor, Any]:
     windows = max_windows(name, self, rank, *window)
     check_ordered(name, self)
     lists = lists_of(windows)
     steps = [window.dilation for window in windows]
-    out, indices = largest_in_windows(self, lists, sizes_of(self, lists), steps, ordered=True)
-    return ordered_like(out, self), ordered_like(indices, self)
+    out, indices = _largest(self, lists, sizes_of(self, lists), steps, True, False, asks)
+    return ordered_like(out, self), indices if indices is None else ordered_like(indices, self)
 
 
 def largest_of_windows(self: Tensor, *window: Any) -> Tensor:
     """`fused::max_pool2d`: the largest elements of windows alone."""
-    windows = max_windows("max_pool2d", self, 2, *window)
-    check_ordered("max_pool2d", self)
-    lists = lists_of(windows)
-    source, steps = wide(self), [window.dilation for window in windows]
-    sizes, ordered = sizes_of(self, lists), self.dim() == len(windows) + 2
-    return ordered_like(_largest(self, source, lists, sizes, steps, ordered, False, None), self)
+    return _max_pooled("max_pool2d", 2, self, window, False)[0]
 
 
 @op
@@ -143,13 +141,13 @@ def max_pool2d_with_indices(self: Tensor, *window: Any) -> tuple[Tensor, Tensor]
     Positions count through the rows of the plane. A NaN is larger than all numbers. Raises
     RuntimeError for windows and sizes that do not go together.
     """
-    return _max_pooled("max_pool2d", 2, self, *window)
+    return _max_pooled("max_pool2d", 2, self, window)
 
 
 @op
 def max_pool3d_with_indices(self: Tensor, *window: Any) -> tuple[Tensor, Tensor]:
     """`max_pool2d_with_indices` with one more dimension: (N, C, D, H, W) or (C, D, H, W)."""
-    return _max_pooled("max_pool3d", 3, self, *window)
+    return _max_pooled("max_pool3d", 3, self, window)
 
 
 def averaged(self: Tensor, windows: list[Windows], inside: bool, divisor: int) -> Tensor:

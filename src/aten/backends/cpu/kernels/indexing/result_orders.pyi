@@ -1,0 +1,3 @@
+from aten._core.tensor.tensor import Tensor
+
+def result_like(base: Tensor, index: Tensor, given: list[Tensor | None]) -> Tensor: ...

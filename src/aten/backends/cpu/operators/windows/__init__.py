@@ -1,0 +1,1 @@
+"""Windows on images: convolutions, pooling, padding, resampling and samples at points."""
