@@ -341,7 +341,7 @@ def test_no_images(window):
 
 @pytest.mark.parametrize(
     ("images", "channels", "size", "window", "padding"),
-    [(80, 256, 7, 3, 1), (700, 128, 6, 6, 0), (70, 256, 8, 1, 0)],
+    [(80, 256, 7, 3, 1), (700, 128, 6, 6, 0), (70, 256, 8, 1, 0), (3000, 70, 1, 1, 0)],
 )
 def test_many_images_in_rounds(images, channels, size, window, padding):
     strips = in_strips(aten.randn(channels * window * window, 50))

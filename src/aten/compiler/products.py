@@ -22,6 +22,8 @@ _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 _PRODUCT = "fused.strips_product.default"
 _MATRICES, _ADDED = "aten.mm.default", "aten.addmm.default"
 _STRIPS_CONVOLUTION = "fused.strips_convolution.default"
+# Positions of a batch from which on weights are read so often that it matters little how they lie.
+_MANY_POSITIONS = 256
 # Elements of a weight for which what positions see is copied.
 _LEAST_COPIED = 1 << 17
 _CONVOLUTION, _EPILOGUE = "aten.convolution.default", "fused.convolution_epilogue.default"
@@ -129,13 +131,12 @@ def _has_few_positions(node: Node, steady: set[Node]) -> bool:
         and groups == 1
     ):
         return False
-    sizes = (*metas[0].shape[2:], *metas[1].shape, *result.shape[2:])
-    if (
-        not all(isinstance(size, int) for size in sizes)
-        or prod(result.shape[2:]) > most_positions()
-    ):
+    window, places, batch = metas[1].shape[2:], result.shape[2:], result.shape[0]
+    sizes = (*metas[0].shape[2:], *metas[1].shape, *places)
+    if not all(isinstance(size, int) for size in sizes) or prod(places) > most_positions():
         return False
-    window = metas[1].shape[2:]
+    if isinstance(batch, int) and prod(places) > 1 and batch * prod(places) > _MANY_POSITIONS:
+        return False
     sees_one = {*window, *stride} == {1} and not any(padding)
     return (
         all(is_row_major(one) for one in (*metas, result))

@@ -51,6 +51,8 @@ cdef enum:
     MOST_COLUMNS = 48
     MOST_RANK = 5
     SPATIAL = 2
+    # Images of one position that are a piece with a strip.
+    ROWS = 128
     # Channels of an image that are turned together.
     TURNED = 64
     # Elements of copies of what positions see, of a round of images; at least one image is one.
@@ -176,8 +178,12 @@ cdef void _run_rounds(Convolution* work) noexcept nogil:
 
 
 cdef inline int64_t _pieces(const Convolution* work) noexcept nogil:
-    """Of a round: strips, each with an image, or with all where these are rows."""
-    return work.strips * (work.together if work.turns else 1)
+    """Of a round: strips, each with an image, or with some where these are rows."""
+    return work.strips * _parts(work)
+
+
+cdef inline int64_t _parts(const Convolution* work) noexcept nogil:
+    return work.together if work.turns else (work.together + ROWS - 1) // ROWS
 
 
 cdef inline TensorImpl _given(PyObject* value):
@@ -369,20 +375,20 @@ cdef void _copy_seen(void* context, int64_t begin, int64_t end) noexcept nogil:
 
 cdef inline int64_t _work_of(const Convolution* work) noexcept nogil:
     """Multiplications of one piece."""
-    cdef int64_t rows = work.product.rows if work.turns else work.together
+    cdef int64_t rows = work.product.rows if work.turns else min(work.together, <int64_t>ROWS)
     return (rows + 8) * work.width * work.product.depth
 
 
 cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
     """A strip's images one after the other: it stays in the second cache."""
     cdef const Convolution* work = <const Convolution*>context
-    cdef int64_t index, images = work.together if work.turns else 1
+    cdef int64_t index, parts = _parts(work)
     for index in range(begin, end):
-        _multiply(work, index % images, index // images)
+        _multiply(work, index % parts * (1 if work.turns else ROWS), index // parts)
 
 
 cdef void _multiply(const Convolution* work, int64_t image, int64_t strip) noexcept nogil:
-    """A strip times an image of the round, counted in it."""
+    """A strip times an image of the round, counted in it, or times some from there on."""
     cdef float[MOST_POSITIONS * MOST_COLUMNS] sums
     cdef Product product = work.product
     cdef int64_t first = strip * work.width
@@ -396,7 +402,7 @@ cdef void _multiply(const Convolution* work, int64_t image, int64_t strip) noexc
     if product.addend.data != NULL:
         product.addend.data += first * SIZE
     if not work.turns:
-        product.rows = work.together
+        product.rows = min(work.together - image, <int64_t>ROWS)
         product.out.data = out + first * SIZE
         multiply_strips_here(&product, work.width)
         work.kernels.finish(&work.finish, True, product.out.data, product.out.row_stride,
