@@ -14,6 +14,7 @@ from aten._core.base.device cimport CPU, META
 from aten._core.base.dtypes cimport COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.memory.storage cimport Storage, allocate
+from aten._core.tensor.making cimport make_alias
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport count_write, data_pointer
 from aten._core.threads.parallel cimport thread_count
@@ -378,11 +379,12 @@ def transform(Tensor given not None, Tensor out not None, int dim, int64_t lengt
     `inverse` only, length // 2 + 1 complex numbers to real ones. `out` may be `given`. Raises
     ValueError for other operands, MemoryError where there is none.
     """
-    transform_lines(given, out, dim, length, inverse, scale)
+    transform_lines(make_alias(given), out, dim, length, inverse, scale)
 
 
 cdef int transform_lines(Tensor given, Tensor out, int dim, int64_t length, bint inverse,
                          double scale) except -1:
+    """As `transform`, of a tensor that nobody changes meanwhile: tables are looked up."""
     cdef Walk walk
     cdef Line line
     cdef FourierPlan plan

@@ -15,7 +15,7 @@ from aten._core.base.dtypes cimport COMPLEX64, COMPLEX128, FLOAT32, FLOAT64
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.given cimport reads_dim, reads_flag, reads_integer
-from aten._core.tensor.making cimport make_strided
+from aten._core.tensor.making cimport make_alias, make_strided
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport TensorImpl, is_lazy
 from aten.backends.cpu.kernels.filling.factories cimport empty_as
@@ -69,7 +69,8 @@ cdef class SpectrumKernel(FastPath):
         cdef Request request
         if Py_TYPE(stack[0]) != <PyTypeObject*>Tensor:
             return None
-        base = <TensorImpl>stack[0]
+        # Several launches, and what is between them, read what the call began with.
+        base = make_alias(<TensorImpl>stack[0])
         if base.device_type != CPU or base.count == 0 or base.rank == 0 or is_lazy(base):
             return None
         request.form, request.inverse = self.asked.form, self.asked.inverse
