@@ -194,3 +194,5 @@ def test_ranks_of_integers_wrap(reduction, element):
         options = {"margin": margin, "reduction": reduction}
         same("margin_ranking_loss", first, second, target, **options)
         same("margin_ranking_loss", first, second, target.long(), **options)
+        same("margin_ranking_loss", first, second, target.float(), **options)
+        same("margin_ranking_loss", first.float(), second.float(), target, **options)

@@ -146,12 +146,13 @@ def margin_ranking_loss(
         )
     if any(one.kind == "bool" for one in types.values()):
         raise RuntimeError("margin_ranking_loss: bool has no differences")
-    difference, negative, common = input1 - input2, -target, input1.dtype
-    if common.kind not in ("float", "complex"):
-        # Integers wrap, each step in the type of what it takes.
-        between = promote_types(types["input1"], types["input2"])
-        difference = converted(converted(difference, between), common)
-        negative = converted(converted(negative, types["target"]), common)
+    common, between = input1.dtype, promote_types(types["input1"], types["input2"])
+    difference, negative = input1 - input2, -target
+    # Integers wrap in their own type, beside floating targets or inputs as well.
+    if between.kind not in ("float", "complex"):
+        difference = converted(converted(input1, between) - converted(input2, between), common)
+    if types["target"].kind not in ("float", "complex"):
+        negative = converted(-converted(target, types["target"]), common)
     lacking = negative * difference
     if common.kind not in ("float", "complex"):
         lacking = converted(lacking, get_default_dtype())
