@@ -155,3 +155,21 @@ def test_what_is_no_mode_is_refused(given, told):
         allocator.set_guard(*given)
     before = allocator.set_guard("", 0)
     assert allocator.set_guard(*before) == ("", 0)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_linear_algebra_of_zeros_reads_nothing_beside_its_matrices(dtype):
+    # OpenBLAS reads one element too many of a complex vector that it scales by zero.
+    code = f"""
+for rows in (1, 2, 5, 9, 33):
+    for columns in (1, 2, 5, 9, 33):
+        for given in (aten.zeros, aten.eye):
+            x = given(*((rows, columns) if given is aten.eye else ((rows, columns),)),
+                      dtype=aten.{dtype})
+            for one in (x, x.t().contiguous().conj().t(), x.expand(3, rows, columns)):
+                for full in (False, True):
+                    aten.linalg.svd(one, full)
+                    aten.linalg.qr(one, "complete" if full else "reduced")
+"""
+    ended, text = _ended_by(code, ATEN_MEMORY_GUARD="end")
+    assert ended == 0, text

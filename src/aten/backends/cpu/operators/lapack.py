@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from aten._core.base.device import MEMORY_FORMATS, device
+from aten._core.base.device import device
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.matrix.lapack import Workspace, plain_stack, run_routine, zeros
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Argument = Tensor | str | int | Workspace
 
 _CPU = device("cpu")
-_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 _INT64 = DTYPES["int64"]
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 # Where the routines for complex matrices are called otherwise.
@@ -50,9 +49,10 @@ def stack_of(tensor: Tensor, batch: tuple[int, ...] | None = None) -> Tensor:
     if made is not None:
         return made
     turned = given.resolve_conj().resolve_neg().transpose(-2, -1)
-    copied = turned.clone(memory_format=_CONTIGUOUS)
     *own, columns, rows = turned.shape
-    return copied.view(math.prod(own), columns, rows)
+    made = zeros((math.prod(own), columns, rows), turned.dtype)
+    made.view(turned.shape).copy_(turned)
+    return made
 
 
 def matrices_of(stack: Tensor, batch: Sequence[int]) -> Tensor:

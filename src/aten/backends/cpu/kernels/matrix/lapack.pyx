@@ -13,11 +13,16 @@ from libc.string cimport memset
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT64, dtype, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
-from aten._core.tensor.making cimport make_contiguous
+from aten._core.memory.storage cimport Storage, allocate
+from aten._core.tensor.making cimport make_contiguous, make_tensor
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_pointer, is_lazy
 from aten.backends.cpu.kernels.matrix.libraries cimport enter_library, leave_library
 from aten.backends.cpu.kernels.moving.moving cimport move_elements
+
+cdef extern from *:
+    bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
+    bint __builtin_add_overflow(int64_t, int64_t, int64_t*) noexcept nogil
 
 cdef enum:
     # Addresses, and behind them the lengths of texts; none of LAPACK's routines takes as many.
@@ -209,11 +214,36 @@ cdef void _apply(Call* call, Routine routine, int64_t index) noexcept nogil:
     leave_library()
 
 
+cdef Tensor _make_roomy(int code, int rank, const int64_t* sizes, int device_type,
+                        int device_index):
+    """A row-major tensor with memory behind its last element that nobody sees.
+
+    OpenBLAS, when it scales a complex vector by zero, reads the element that would come next: one
+    stride beyond the last one, which is a column where the vector is a row.
+    """
+    cdef int64_t strides[MAXIMUM_DIMS]
+    cdef int64_t step = 1, width = item_size(code), nbytes, held
+    cdef int dim
+    cdef bint empty = False, overflowed = False
+    cdef Storage storage
+    for dim in range(rank - 1, -1, -1):
+        strides[dim] = step
+        empty = empty or sizes[dim] == 0
+        overflowed |= __builtin_mul_overflow(step, max(sizes[dim], 1), &step)
+    overflowed |= __builtin_mul_overflow(step, width, &nbytes)
+    overflowed |= __builtin_add_overflow(nbytes, (sizes[rank - 1] + 1) * width, &held)
+    if overflowed:
+        raise RuntimeError("linear algebra: the size of a stack of matrices overflows")
+    storage = allocate(0 if empty else held, device_type, device_index)
+    storage.bytes = 0 if empty else nbytes
+    return make_tensor(storage, code, rank, sizes, strides, 0)
+
+
 def zeros(tuple sizes not None, dtype element not None):
     """A row-major tensor of zeros on the CPU: a stack, or what there is one of for each matrix."""
     cdef int64_t values[MAXIMUM_DIMS]
     cdef int rank = <int>read_sizes(sizes, values, MAXIMUM_DIMS)
-    cdef Tensor made = make_contiguous(element.code, rank, values, CPU, -1)
+    cdef Tensor made = _make_roomy(element.code, rank, values, CPU, -1)
     if made.count:
         memset(data_pointer(made), 0, made.count * item_size(element.code))
     return made
@@ -237,7 +267,7 @@ def plain_stack(TensorImpl matrices not None):
     shape[2] = sizes[rank - 1] = matrices.sizes[rank - 2]
     strides[rank - 2] = matrices.strides[rank - 1]
     strides[rank - 1] = matrices.strides[rank - 2]
-    made = make_contiguous(matrices.dtype_code, 3, shape, CPU, matrices.device_index)
+    made = _make_roomy(matrices.dtype_code, 3, shape, CPU, matrices.device_index)
     if made.count:
         _move_into(made, rank, sizes, const_data_pointer(matrices), strides, width)
     return made
