@@ -20,6 +20,10 @@ cdef enum:
     # nothing that is not seen, are the better way.
     PLANE = 1 << 14
     LARGE_PLANE = 1 << 17
+    # Elements of a copy that is made ahead, and of results that curves go over at a time: they stay
+    # in the first cache.
+    SMALL_PLANE = 1 << 11
+    FINISHED_TOGETHER = 1 << 11
     # Multiplications worth a claim of their own.
     CLAIM = 1 << 15
 
@@ -147,35 +151,93 @@ cdef int64_t _lines_of_taps(const Sliding* sliding) noexcept nogil:
     return lines
 
 
-cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
-    """Chunks begin … end of all planes."""
-    cdef Sliding* sliding = <Sliding*>context
+cdef struct Chunk:
+    # Positions of one plane: where the first lies, and how many there are.
+    int64_t image, group, z, y, x, rows, columns
+
+
+cdef inline void _find_chunk(const Sliding* sliding, int64_t index, Chunk* chunk) noexcept nogil:
     cdef const aten_windows* work = sliding.work
     cdef int64_t each = sliding.down * sliding.across
+    cdef int64_t bands = sliding.down // work.sizes[0]
+    cdef int64_t plane = index // each
+    cdef int64_t band = (index - plane * each) // sliding.across
+    chunk.image = plane // work.groups
+    chunk.group = plane - chunk.image * work.groups
+    chunk.z = band // bands
+    chunk.y = (band - chunk.z * bands) * sliding.rows
+    chunk.x = (index - plane * each) % sliding.across * sliding.columns
+    chunk.rows = min(sliding.rows, work.sizes[1] - chunk.y)
+    chunk.columns = min(sliding.columns, work.sizes[2] - chunk.x)
+
+
+cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Chunks begin … end of all planes.
+
+    Loads that reach over several stores wait until those are in the cache. So a small plane is copied
+    before its predecessor is seen, and curves go over many planes at once.
+    """
+    cdef Sliding* sliding = <Sliding*>context
+    cdef const aten_windows* work = sliding.work
     cdef int64_t held = sliding.slots.count * sliding.height * sliding.pitch + ATEN_MOST_LANES
     cdef int64_t results = sliding.rows * sliding.pitch + ATEN_MOST_LANES
-    cdef char* copied = <char*>malloc((held + results) * sliding.size)
-    cdef int64_t index, plane, chunk
-    if copied == NULL:
+    cdef bint ahead = held <= SMALL_PLANE
+    cdef bint together = _finishes_together(sliding)
+    cdef int64_t pending = begin, index
+    cdef char* copied[2]
+    cdef Chunk chunk
+    cdef Chunk following
+    copied[0] = <char*>malloc((held * (1 + ahead) + results) * sliding.size)
+    if copied[0] == NULL:
         sliding.failed = True
         return
+    copied[1] = copied[0] + held * ahead * sliding.size
+    _find_chunk(sliding, begin, &following)
+    _copy_chunk(sliding, &following, copied[begin & 1])
     for index in range(begin, end):
-        plane = index // each
-        chunk = index - plane * each
-        _slide_chunk(sliding, plane // work.groups, plane % work.groups, chunk // sliding.across,
-                     chunk % sliding.across * sliding.columns, copied,
-                     copied + held * sliding.size)
-    free(copied)
+        chunk = following
+        if index + 1 < end:
+            _find_chunk(sliding, index + 1, &following)
+            if ahead:
+                _copy_chunk(sliding, &following, copied[(index + 1) & 1])
+        _slide_chunk(sliding, &chunk, together, copied[index & 1],
+                     copied[1] + held * sliding.size)
+        if not ahead and index + 1 < end:
+            _copy_chunk(sliding, &following, copied[0])
+        if together and (index + 1 == end
+                         or (index + 1 - pending) * work.out_channel >= FINISHED_TOGETHER):
+            sliding.kernels.finish(
+                work.finish, sliding.lines == 0,
+                <char*>work.out + pending * work.out_channel * sliding.size, 0, 1,
+                (index + 1 - pending) * work.out_channel)
+            pending = index + 1
+    free(copied[0])
 
 
-cdef void _slide_chunk(const Sliding* sliding, int64_t image, int64_t group, int64_t chunk,
-                       int64_t x, char* copied, char* results) noexcept nogil:
+cdef inline void _copy_chunk(const Sliding* sliding, const Chunk* chunk,
+                             char* copied) noexcept nogil:
+    copy_slots(sliding, chunk.image, chunk.group, chunk.z, chunk.y, chunk.x, chunk.rows, copied)
+
+
+cdef bint _finishes_together(const Sliding* sliding) noexcept nogil:
+    """Whether results that curves go over lie one plane after the other, a chunk each."""
     cdef const aten_windows* work = sliding.work
-    cdef int64_t bands = sliding.down // work.sizes[0]
-    cdef int64_t z = chunk // bands
-    cdef int64_t y = chunk % bands * sliding.rows
-    cdef int64_t rows = min(sliding.rows, work.sizes[1] - y)
-    cdef int64_t columns = min(sliding.columns, work.sizes[2] - x)
+    return (_is_unfinished(sliding) and work.outputs == 1 and sliding.down * sliding.across == 1
+            and work.out_strides[2] == 1 and work.out_strides[1] == work.sizes[2]
+            and work.out_channel == work.sizes[1] * work.sizes[2]
+            and (work.batch == 1 or work.out_batch == work.groups * work.out_channel))
+
+
+cdef inline bint _is_unfinished(const Sliding* sliding) noexcept nogil:
+    """Whether something is left to do for sums that are stored: all of it, or curves."""
+    return (sliding.work.finish != NULL
+            and (sliding.lines == 0 or sliding.work.finish.activation != ATEN_CUT))
+
+
+cdef void _slide_chunk(const Sliding* sliding, const Chunk* chunk, bint finished_later,
+                       const char* copied, char* results) noexcept nogil:
+    cdef const aten_windows* work = sliding.work
+    cdef int64_t rows = chunk.rows, columns = chunk.columns
     cdef int64_t output, channel, row
     cdef const char* bias = NULL
     cdef char* out
@@ -189,20 +251,19 @@ cdef void _slide_chunk(const Sliding* sliding, int64_t image, int64_t group, int
     grid.rows = rows
     grid.columns = columns
     grid.finish = work.finish
-    copy_slots(sliding, image, group, z, y, x, rows, copied)
     for output in range(work.outputs):
-        channel = group * work.outputs + output
+        channel = chunk.group * work.outputs + output
         if work.bias != NULL:
             bias = <const char*>work.bias + channel * work.bias_step * sliding.size
-        out = <char*>work.out + (image * work.out_batch + channel * work.out_channel
-                                 + z * work.out_strides[0] + y * work.out_strides[1]
-                                 + x * work.out_strides[2]) * sliding.size
+        out = <char*>work.out + (chunk.image * work.out_batch + channel * work.out_channel
+                                 + chunk.z * work.out_strides[0] + chunk.y * work.out_strides[1]
+                                 + chunk.x * work.out_strides[2]) * sliding.size
         grid.weights = <const char*>work.weight + channel * work.weight_row * sliding.size
         if sliding.lines != 0:
             grid.bias = bias
             grid.out = out
             sliding.kernels.slide_grid(&grid)
-            if work.finish != NULL and work.finish.activation != ATEN_CUT:
+            if _is_unfinished(sliding) and not finished_later:
                 sliding.kernels.finish(work.finish, False, out, work.out_strides[1], rows, columns)
             continue
         sliding.kernels.slide(copied, sliding.slots.offsets, grid.weights, work.taps, bias,
@@ -210,7 +271,7 @@ cdef void _slide_chunk(const Sliding* sliding, int64_t image, int64_t group, int
         if work.out_strides[2] == 1:
             sliding.kernels.copy_lines(results, sliding.pitch, 1, 0, columns, columns, rows, out,
                                        work.out_strides[1])
-            if work.finish != NULL:
+            if _is_unfinished(sliding) and not finished_later:
                 sliding.kernels.finish(work.finish, True, out, work.out_strides[1], rows, columns)
             continue
         for row in range(rows):
