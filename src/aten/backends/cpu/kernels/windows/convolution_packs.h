@@ -27,6 +27,9 @@ static TARGET void NAME(copy_lines)(const void *source, int64_t source_line, int
                 STORE_PART(to, stored, part);
             }
 #ifdef LOAD_EVEN
+        } else if (step == 2 && last - first == LANES) {
+            for (line = 0; line < lines; line++, from += source_line, to += target_line)
+                *(NAME(unaligned) *)to = (NAME(vector))LOAD_EVEN(from, EVEN_MASK(0, LANES));
         } else if (step == 2) {
             for (line = 0; line < lines; line++, from += source_line, to += target_line) {
                 const NAME(vector) part = (NAME(vector))LOAD_EVEN(from, EVEN_MASK(first, last));

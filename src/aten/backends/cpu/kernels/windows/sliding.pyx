@@ -174,8 +174,8 @@ cdef inline void _find_chunk(const Sliding* sliding, int64_t index, Chunk* chunk
 cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
     """Chunks begin … end of all planes.
 
-    Loads that reach over several stores wait until those are in the cache. So a small plane is copied
-    before its predecessor is seen, and curves go over many planes at once.
+    Loads that reach over several stores wait until those are in the cache. So a small plane is
+    copied before its predecessor is seen, and curves go over many planes at once.
     """
     cdef Sliding* sliding = <Sliding*>context
     cdef const aten_windows* work = sliding.work
