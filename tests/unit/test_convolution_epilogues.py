@@ -186,6 +186,20 @@ def test_neither_threads_nor_other_images_change_bits(layer):
     assert alone.tobytes() == found[0][-1:].tobytes()
 
 
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("side", [7, 14, 60])
+@pytest.mark.parametrize("activation", ["relu", "hardswish"])
+def test_planes_are_the_same_alone_and_beside_others(activation, side, step):
+    layer = ((2, 75, side, side), (75, 1, 5, 5), [step] * 2, [2, 2], [1, 1], 75)
+    image, weight, bias, residual = operands(layer)
+    together = op(image, weight, bias, residual, *layer[2:], activation, [])
+    for place in (0, 1, 40, 41, 42, 74):
+        own = slice(place, place + 1)
+        parts = (image[1:, own], weight[own], bias[own], residual[1:, own])
+        alone = op(*(one.contiguous() for one in parts), *layer[2:5], 1, activation, [])
+        assert alone.numpy().tobytes() == together[1:, own].numpy().tobytes()
+
+
 @pytest.mark.parametrize("dtype", [aten.float64, aten.bfloat16])
 @pytest.mark.parametrize("activation", ["relu", "silu"])
 def test_other_types(dtype, activation):

@@ -147,11 +147,14 @@ def margin_ranking_loss(
     if any(one.kind == "bool" for one in types.values()):
         raise RuntimeError("margin_ranking_loss: bool has no differences")
     common, between = input1.dtype, promote_types(types["input1"], types["input2"])
-    difference, negative = input1 - input2, -target
     # Integers wrap in their own type, beside floating targets or inputs as well.
-    if between.kind not in ("float", "complex"):
+    if between.kind in ("float", "complex"):
+        difference = input1 - input2
+    else:
         difference = converted(converted(input1, between) - converted(input2, between), common)
-    if types["target"].kind not in ("float", "complex"):
+    if types["target"].kind in ("float", "complex"):
+        negative = -target
+    else:
         negative = converted(-converted(target, types["target"]), common)
     lacking = negative * difference
     if common.kind not in ("float", "complex"):

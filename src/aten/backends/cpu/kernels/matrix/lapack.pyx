@@ -12,7 +12,8 @@ from libc.string cimport memset
 
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT64, dtype, item_size
-from aten._core.base.sizes cimport MAXIMUM_DIMS, read_sizes
+from aten._core.base.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
+from aten._core.base.strides cimport contiguous_strides, storage_extent
 from aten._core.memory.storage cimport Storage, allocate
 from aten._core.tensor.making cimport make_contiguous, make_tensor
 from aten._core.tensor.tensor cimport Tensor
@@ -20,16 +21,15 @@ from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_
 from aten.backends.cpu.kernels.matrix.libraries cimport enter_library, leave_library
 from aten.backends.cpu.kernels.moving.moving cimport move_elements
 
-cdef extern from *:
-    bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
-    bint __builtin_add_overflow(int64_t, int64_t, int64_t*) noexcept nogil
-
 cdef enum:
     # Addresses, and behind them the lengths of texts; none of LAPACK's routines takes as many.
     MOST_ARGUMENTS = 32
 
 # The widest element, for the lengths that routines tell.
 cdef size_t WIDEST = 16
+
+# Elements of a tensor, whose bytes are a number of 64 bits even with as much again behind it.
+cdef int64_t MOST_ELEMENTS = <int64_t>1 << 56
 
 # A routine reads the arguments it has, and none of those that follow.
 ctypedef void (*Routine)(
@@ -222,20 +222,16 @@ cdef Tensor _make_roomy(int code, int rank, const int64_t* sizes, int device_typ
     stride beyond the last one, which is a column where the vector is a row.
     """
     cdef int64_t strides[MAXIMUM_DIMS]
-    cdef int64_t step = 1, width = item_size(code), nbytes, held
-    cdef int dim
-    cdef bint empty = False, overflowed = False
+    cdef int64_t width = item_size(code), extent, room
     cdef Storage storage
-    for dim in range(rank - 1, -1, -1):
-        strides[dim] = step
-        empty = empty or sizes[dim] == 0
-        overflowed |= __builtin_mul_overflow(step, max(sizes[dim], 1), &step)
-    overflowed |= __builtin_mul_overflow(step, width, &nbytes)
-    overflowed |= __builtin_add_overflow(nbytes, (sizes[rank - 1] + 1) * width, &held)
-    if overflowed:
-        raise RuntimeError("linear algebra: the size of a stack of matrices overflows")
-    storage = allocate(0 if empty else held, device_type, device_index)
-    storage.bytes = 0 if empty else nbytes
+    contiguous_strides(rank, sizes, strides)
+    extent = storage_extent(rank, sizes, strides)
+    if extent < 0 or extent > MOST_ELEMENTS:
+        raise RuntimeError(f"linear algebra: no memory for matrices of sizes "
+                           f"{list(int_tuple(rank, sizes))}")
+    room = 1 + sizes[rank - 1] if extent and rank else 0
+    storage = allocate((extent + room) * width, device_type, device_index)
+    storage.bytes = extent * width
     return make_tensor(storage, code, rank, sizes, strides, 0)
 
 

@@ -161,12 +161,13 @@ cdef inline void _find_chunk(const Sliding* sliding, int64_t index, Chunk* chunk
     cdef int64_t each = sliding.down * sliding.across
     cdef int64_t bands = sliding.down // work.sizes[0]
     cdef int64_t plane = index // each
-    cdef int64_t band = (index - plane * each) // sliding.across
+    cdef int64_t place = index - plane * each
+    cdef int64_t band = place // sliding.across
     chunk.image = plane // work.groups
     chunk.group = plane - chunk.image * work.groups
     chunk.z = band // bands
     chunk.y = (band - chunk.z * bands) * sliding.rows
-    chunk.x = (index - plane * each) % sliding.across * sliding.columns
+    chunk.x = (place - band * sliding.across) * sliding.columns
     chunk.rows = min(sliding.rows, work.sizes[1] - chunk.y)
     chunk.columns = min(sliding.columns, work.sizes[2] - chunk.x)
 
@@ -182,7 +183,8 @@ cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef int64_t held = sliding.slots.count * sliding.height * sliding.pitch + ATEN_MOST_LANES
     cdef int64_t results = sliding.rows * sliding.pitch + ATEN_MOST_LANES
     cdef bint ahead = held <= SMALL_PLANE
-    cdef bint together = _finishes_together(sliding)
+    cdef bint unfinished = _is_unfinished(sliding)
+    cdef bint together = unfinished and _lie_together(sliding)
     cdef int64_t pending = begin, index
     cdef char* copied[2]
     cdef Chunk chunk
@@ -200,7 +202,7 @@ cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
             _find_chunk(sliding, index + 1, &following)
             if ahead:
                 _copy_chunk(sliding, &following, copied[(index + 1) & 1])
-        _slide_chunk(sliding, &chunk, together, copied[index & 1],
+        _slide_chunk(sliding, &chunk, unfinished and not together, copied[index & 1],
                      copied[1] + held * sliding.size)
         if not ahead and index + 1 < end:
             _copy_chunk(sliding, &following, copied[0])
@@ -219,10 +221,10 @@ cdef inline void _copy_chunk(const Sliding* sliding, const Chunk* chunk,
     copy_slots(sliding, chunk.image, chunk.group, chunk.z, chunk.y, chunk.x, chunk.rows, copied)
 
 
-cdef bint _finishes_together(const Sliding* sliding) noexcept nogil:
-    """Whether results that curves go over lie one plane after the other, a chunk each."""
+cdef bint _lie_together(const Sliding* sliding) noexcept nogil:
+    """Whether results lie one plane after the other, a chunk each."""
     cdef const aten_windows* work = sliding.work
-    return (_is_unfinished(sliding) and work.outputs == 1 and sliding.down * sliding.across == 1
+    return (work.outputs == 1 and sliding.down * sliding.across == 1
             and work.out_strides[2] == 1 and work.out_strides[1] == work.sizes[2]
             and work.out_channel == work.sizes[1] * work.sizes[2]
             and (work.batch == 1 or work.out_batch == work.groups * work.out_channel))
@@ -234,7 +236,7 @@ cdef inline bint _is_unfinished(const Sliding* sliding) noexcept nogil:
             and (sliding.lines == 0 or sliding.work.finish.activation != ATEN_CUT))
 
 
-cdef void _slide_chunk(const Sliding* sliding, const Chunk* chunk, bint finished_later,
+cdef void _slide_chunk(const Sliding* sliding, const Chunk* chunk, bint finishes,
                        const char* copied, char* results) noexcept nogil:
     cdef const aten_windows* work = sliding.work
     cdef int64_t rows = chunk.rows, columns = chunk.columns
@@ -263,7 +265,7 @@ cdef void _slide_chunk(const Sliding* sliding, const Chunk* chunk, bint finished
             grid.bias = bias
             grid.out = out
             sliding.kernels.slide_grid(&grid)
-            if _is_unfinished(sliding) and not finished_later:
+            if finishes:
                 sliding.kernels.finish(work.finish, False, out, work.out_strides[1], rows, columns)
             continue
         sliding.kernels.slide(copied, sliding.slots.offsets, grid.weights, work.taps, bias,
@@ -271,7 +273,7 @@ cdef void _slide_chunk(const Sliding* sliding, const Chunk* chunk, bint finished
         if work.out_strides[2] == 1:
             sliding.kernels.copy_lines(results, sliding.pitch, 1, 0, columns, columns, rows, out,
                                        work.out_strides[1])
-            if _is_unfinished(sliding) and not finished_later:
+            if finishes:
                 sliding.kernels.finish(work.finish, True, out, work.out_strides[1], rows, columns)
             continue
         for row in range(rows):
