@@ -20,6 +20,26 @@ CLOSE = {"rtol": 1e-4, "atol": 2e-5}
 # How many boxes are left depends on the data: no graph of fake tensors has that.
 DATA_DEPENDENT = ("Detector",)
 
+# Millions of parameters as the models were published, without what depends on the classes.
+PARAMETERS = {
+    "ResNet-18": 11.18,
+    "ResNet-50": 23.51,
+    "MobileNet-v2": 2.22,
+    "MobileNet-v3": 5.48,
+    "EfficientNet-B0": 4.01,
+    "ConvNeXt-T": 27.8,
+    "ViT-B/16": 85.8,
+    "Swin-T": 27.5,
+    "CLIP image": 86.2,
+    "CLIP text, 77 tokens": 63.4,
+    "BERT-base, 128 tokens": 109.5,
+    "DistilBERT, 128 tokens": 66.4,
+    "GPT-2, 64 tokens": 124.4,
+    "T5-small": 60.5,
+    "Whisper-tiny": 37.8,
+    "UNet": 31.0,
+}
+
 
 class Case(NamedTuple):
     """A model's program, and torch's results for each of two batches."""
@@ -90,3 +110,11 @@ def test_torch_reads_what_we_write(case: Case) -> None:
     for given, expected in case.expected:
         with torch.no_grad():
             torch.testing.assert_close(module(*given), expected, **CLOSE)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_true_sizes_are_those_of_the_published_models(name: str) -> None:
+    with torch.device("meta"):
+        model = architectures.built(name, "true")
+    millions = sum(one.numel() for one in model.parameters()) / 1e6
+    assert millions == pytest.approx(PARAMETERS[name], rel=5e-3)
