@@ -452,7 +452,8 @@ def test_convolutions_take_what_follows_them(activation, residual, groups):
 
 
 @pytest.mark.parametrize(
-    "sizes", [(1, 1, 2, 2), (0, 0, 1, 1), (1, 0, 1, 0), (1, 1, -1, -1), (2, 2)]
+    "sizes",
+    [(1, 1, 2, 2), (0, 0, 1, 1), (1, 0, 1, 0), (0, 1, 0, 1), (0, 1, 3, 0), (1, 1, -1, -1), (2, 2)],
 )
 def test_convolutions_take_paddings(sizes):
     layer = nn.Conv2d(3, 4, 3, stride=2, padding=1).eval()
@@ -463,8 +464,62 @@ def test_convolutions_take_paddings(sizes):
     assert found.stride() == expected.stride()
     assert aten.allclose(found, expected, rtol=1e-5, atol=1e-6)
     targets = [node.target for node in compiled.programs()[0].graph.nodes]
-    is_taken = len(sizes) == 4 and sizes[::2] == sizes[1::2] and min(sizes) >= 0
+    is_taken = len(sizes) == 4 and min(sizes) >= 0
     assert ("aten.constant_pad_nd.default" in targets) != is_taken
+
+
+def test_paddings_that_others_read_stay():
+    layer = nn.Conv2d(3, 4, 3).eval()
+
+    def program(x):
+        padded = functional.pad(x, (0, 1, 0, 1))
+        return layer(padded), padded * 2
+
+    x = aten.randn(2, 3, 9, 8)
+    with aten.no_grad():
+        for found, expected in zip(aten.compile(program)(x), program(x), strict=True):
+            assert aten.allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def expanding(size, channels, padded, following=nn.Identity):
+    return nn.Sequential(
+        nn.Conv2d(8, channels, 1),
+        nn.ReLU6(),
+        nn.ZeroPad2d((0, 1, 0, 1)) if padded else nn.Identity(),
+        nn.Conv2d(channels, channels, 3, stride=2, padding=0 if padded else 1, groups=channels),
+        nn.SiLU(),
+        following(),
+    ).eval()
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize(("size", "expected"), [(112, 1), (12, 0)])
+def test_large_expansions_are_not_written(size, expected, padded):
+    module = expanding(size, 40, padded)
+    compiled = aten.compile(module)
+    x = aten.randn(2, 8, size, size)
+    with aten.no_grad():
+        found, other = compiled(x), module(x)
+    assert aten.allclose(found, other, rtol=1e-5, atol=1e-6)
+    calls = [node.target for node in compiled._compiled.programs()[0].graph.nodes]
+    assert calls.count("fused.expanded_convolution.default") == expected
+    assert "aten.constant_pad_nd.default" not in calls
+
+
+def test_expansions_that_others_read_are_written():
+    first, second = nn.Conv2d(8, 40, 1).eval(), nn.Conv2d(40, 40, 3, groups=40).eval()
+
+    def program(x):
+        expanded = first(x)
+        return second(expanded), expanded.mean()
+
+    x = aten.randn(1, 8, 112, 112)
+    compiled = aten.compile(program)
+    with aten.no_grad():
+        for found, expected in zip(compiled(x), program(x), strict=True):
+            assert aten.allclose(found, expected, rtol=1e-5, atol=1e-5)
+    calls = [node.target for node in compiled.programs()[0].graph.nodes]
+    assert "fused.expanded_convolution.default" not in calls
 
 
 def test_convolutions_leave_what_others_read():

@@ -200,6 +200,57 @@ def test_planes_are_the_same_alone_and_beside_others(activation, side, step):
         assert alone.numpy().tobytes() == together[1:, own].numpy().tobytes()
 
 
+@pytest.mark.parametrize("sides", [[0, 0, 1, 1], [2, 0, 0, 1], [1, 1, 1, 1]])
+@pytest.mark.parametrize("layer", [one for one in LAYERS if len(one[0]) == 4], ids=str)
+def test_padding_on_sides_of_its_own(layer, sides):
+    image, weight, bias, _ = operands(layer)
+    stride, _, dilation, groups = layer[2:]
+    top, left, bottom, right = sides
+    wide = [one.double() for one in (image, weight, bias)]
+    wide[0] = aten.nn.functional.pad(wide[0], (left, right, top, bottom))
+    window = (stride, [0, 0], dilation, groups)
+    expected = op(*wide, None, *window, "relu", [])
+    sizes = op(*(one.abs() for one in wide), None, *window, "relu", [])
+    terms = int(numpy.prod(layer[1][1:])) + 2
+    for given in (image, image.to(memory_format=aten.channels_last)):
+        result = op(given, weight, bias, None, stride, sides, dilation, groups, "relu", [])
+        assert ((result.double() - expected).abs() <= terms * UNIT * sizes).all()
+
+
+def test_padding_of_another_length():
+    image, weight, bias, _ = operands(LAYERS[0])
+    for padding in ([1, 1, 1], [1] * 6, [1, 1, 1, -1]):
+        with pytest.raises(RuntimeError, match="padding"):
+            op(image, weight, bias, None, [2, 2], padding, [1, 1], 1, "none", [])
+    with pytest.raises(RuntimeError, match="padding"):
+        aten.conv2d(image, weight, bias, [2, 2], [1, 1, 1, 1])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_planes_as_they_lie(seed):
+    """Square windows over one channel each, of all sizes, paddings and steps, beside float64."""
+    draw = numpy.random.default_rng(seed).integers
+    side, step = int(draw(1, 4)) * 2 + 1, int(draw(1, 4))
+    sides = [int(draw(0, side + 2)) for _ in range(4)]
+    height, width = int(draw(1, 70)), int(draw(1, 70))
+    height = max(height, side - sides[0] - sides[2])
+    width = max(width, side - sides[1] - sides[3])
+    channels, dilation = int(draw(1, 9)), 1 + int(draw(0, 8) == 0)
+    if (side - 1) * dilation >= min(height + sides[0] + sides[2], width + sides[1] + sides[3]):
+        dilation = 1
+    image = drawn(2, channels, height, width, seed=seed)
+    weight, bias = drawn(channels, 1, side, side, seed=seed), drawn(channels, seed=seed)
+    window = ([step] * 2, sides, [dilation] * 2, channels)
+    result = op(image, weight, bias, None, *window, "none", [])
+    wide = (image.double(), weight.double(), bias.double())
+    expected = op(*wide, None, *window, "none", [])
+    sizes = op(*(one.abs() for one in wide), None, *window, "none", [])
+    bound = (side * side + 2) * UNIT * sizes
+    assert ((result.double() - expected).abs() <= bound).all()
+    alone = op(image[1:, :1], weight[:1], bias[:1], None, *window[:3], 1, "none", [])
+    assert alone.numpy().tobytes() == result[1:, :1].contiguous().numpy().tobytes()
+
+
 @pytest.mark.parametrize("dtype", [aten.float64, aten.bfloat16])
 @pytest.mark.parametrize("activation", ["relu", "silu"])
 def test_other_types(dtype, activation):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 
 from aten._core.tensor.tensor import Tensor
-from aten.ops.windows.epilogues import ACTIVATIONS
+from aten.ops.windows.epilogues import ACTIVATIONS, padded_alike
 from aten.registry import ops
 
 
@@ -27,6 +27,7 @@ def convolution_epilogue(
     values: Sequence[float],
 ) -> Tensor:
     """`fused::convolution_epilogue` for (N, C, *) and (out, C/groups, *)."""
+    input, padding = padded_alike(input, padding, len(stride))
     sums = _convolved(input, weight, stride, padding, dilation, groups)
     if bias is not None:
         sums = ops.aten.add.Tensor(sums, bias.view([-1, *[1] * len(stride)]))

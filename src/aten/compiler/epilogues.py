@@ -28,9 +28,13 @@ _PLAIN: dict[str, tuple[str, tuple[float, ...]]] = {
 
 @dataclass(slots=True)
 class _Chain:
-    """A convolution and what it takes; `nodes` in their order, the convolution first."""
+    """A convolution and what it takes; `nodes` in their order, the convolution first.
+
+    `padded` are images with zeros around them that it adds itself.
+    """
 
     nodes: list[Node]
+    padded: Node | None = None
     residual: Node | None = None
     activation: str = "none"
     values: tuple[float, ...] = ()
@@ -38,15 +42,15 @@ class _Chain:
 
 def with_padding(graph: Graph) -> Graph:
     """The graph without paddings by zeros that convolutions alone read, and can make themselves:
-    those that have as many on both sides of an image."""
+    those that have as many on both sides of an image. The others are for `with_epilogues`."""
     users = users_of(graph)
     rewriting = Rewriting(graph)
     for node in graph.nodes:
-        if _is_padding(node) and all(_takes_padding(one, node) for one in users.get(node, ())):
+        if _is_even(node) and all(_takes_padding(one, node) for one in users.get(node, ())):
             continue
         made = rewriting.keep(node)
         padded = node.args[0] if node.target == _CONVOLUTION else None
-        if isinstance(padded, Node) and padded not in rewriting.current and _is_padding(padded):
+        if isinstance(padded, Node) and padded not in rewriting.current and _is_even(padded):
             image, weight, bias, stride, padding, *others = made.args
             added = padded.args[1][::-2]
             padding = [one + other for one, other in zip(padding, added, strict=True)]
@@ -55,8 +59,13 @@ def with_padding(graph: Graph) -> Graph:
     return rewriting.finished()
 
 
-def _is_padding(node: Node) -> bool:
+def _is_even(node: Node) -> bool:
     """Whether it pads images on both sides alike, by zeros."""
+    return _is_padding(node) and node.args[1][::2] == node.args[1][1::2]
+
+
+def _is_padding(node: Node) -> bool:
+    """Whether it pads images by zeros."""
     if node.target != "aten.constant_pad_nd.default" or not is_own(node):
         return False
     sizes = node.args[1]
@@ -65,7 +74,6 @@ def _is_padding(node: Node) -> bool:
         _given(node, 2, "value", 0) == 0
         and len(sizes) == 2 * (len(node.meta["val"].shape) - 2)
         and all(size >= 0 for size in sizes)
-        and sizes[::2] == sizes[1::2]
     )
 
 
@@ -88,9 +96,11 @@ def with_epilogues(graph: Graph) -> Graph:
     for node in graph.nodes:
         if node.target == _CONVOLUTION and _suits(node):
             chain = _chain(node, users, place, taken)
-            if len(chain.nodes) > 1:
+            if len(chain.nodes) > 1 or chain.padded is not None:
                 taken.update(chain.nodes)
                 chains[chain.nodes[-1]] = chain
+                if chain.padded is not None:
+                    taken.add(chain.padded)
     if not chains:
         return graph
     rewriting = Rewriting(graph)
@@ -118,6 +128,9 @@ def _chain(
     start: Node, users: dict[Node, list[Node]], place: dict[Node, int], taken: set[Node]
 ) -> _Chain:
     chain = _Chain([start])
+    image = start.args[0]
+    if _is_padding(image) and users[image] == [start] and _takes_padding(start, image):
+        chain.padded = image
     follower = _only_user(start, users)
     if follower is not None and follower not in taken and _is_sum(follower):
         (other,) = (one for one in follower.args[:2] if one is not start)
@@ -184,15 +197,24 @@ def _emit(rewriting: Rewriting, chain: _Chain) -> None:
     first, last = chain.nodes[0], chain.nodes[-1]
     image, weight, bias, stride, padding, dilation, _, _, groups = rewriting.of(first.args)
     residual = rewriting.of(chain.residual)
+    before = [] if chain.padded is None else [chain.padded]
+    if chain.padded is not None:
+        image = rewriting.of(chain.padded.args[0])
+        first_sides, last_sides = chain.padded.args[1][-2::-2], chain.padded.args[1][::-2]
+        padding = [
+            size + more
+            for sides in (first_sides, last_sides)
+            for size, more in zip(padding, sides, strict=True)
+        ]
     made = rewriting.call(
         _EPILOGUE,
         *(image, weight, bias, residual, stride, padding, dilation, groups),
         *(chain.activation, chain.values),
     )
     if made.meta["val"].stride == last.meta["val"].stride:
-        made.meta["stands_for"] = [operator_of(one) for one in chain.nodes]
+        made.meta["stands_for"] = [operator_of(one) for one in (*before, *chain.nodes)]
         rewriting.current[last] = made
         return
     rewriting.drop(made)
-    for node in chain.nodes:
+    for node in (*before, *chain.nodes):
         rewriting.keep(node)

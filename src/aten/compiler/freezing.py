@@ -38,8 +38,9 @@ from aten.registry import find_operator
 Written = dict[str, Any]
 _EPILOGUE = "fused.convolution_epilogue.default"
 _CONVOLUTION = "aten.convolution.default"
-_OF_STRIPS = {
-    f"fused.{name}.default": f"direct.{name}" for name in ("strips_product", "strips_convolution")
+_OF_FUSED = {
+    f"fused.{name}.default": f"direct.{name}"
+    for name in ("expanded_convolution", "strips_product", "strips_convolution")
 }
 _MAX_POOL = "fused.max_pool2d.default"
 _VIEWS = frozenset(
@@ -55,7 +56,7 @@ _PRODUCTS = ("mm", "bmm", "addmm", "baddbmm", "mv", "dot")
 _DIRECT: dict[str, tuple[str, ...]] = {
     "direct.convolution": ("aten::convolution",),
     "direct.max_pool": ("aten::max_pool2d_with_indices",),
-    **dict.fromkeys(_OF_STRIPS.values(), ()),
+    **dict.fromkeys(_OF_FUSED.values(), ()),
     "direct.window": (),
     **{f"direct.product:{form}": (f"aten::{form}",) for form in _PRODUCTS},
 }
@@ -332,8 +333,8 @@ def _direct_pooling(node: Node) -> Node | None:
 
 
 def _direct_product(node: Node) -> Node | None:
-    if node.target in _OF_STRIPS:
-        target = _OF_STRIPS[node.target]
+    if node.target in _OF_FUSED:
+        target = _OF_FUSED[node.target]
         return Node(node.name, "call_function", target, node.args, {}, node.meta)
     namespace, form, _ = (*node.target.split("."), "", "")[:3]
     op = operator_of(node)

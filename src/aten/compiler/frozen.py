@@ -359,6 +359,12 @@ def _strips_product(_: str) -> Callable[..., Any]:
     return _or_operator(multiplied, "fused::strips_product")
 
 
+def _expanded_convolution(_: str) -> Callable[..., Any]:
+    from aten.backends.cpu.kernels.windows.expanding import convolved
+
+    return _or_operator(convolved, "fused::expanded_convolution")
+
+
 def _strips_convolution(_: str) -> Callable[..., Any]:
     from aten.backends.cpu.kernels.windows.strip_convolutions import convolved
 
@@ -393,6 +399,7 @@ def _window(_: str) -> Callable[..., Any]:
 _made: dict[str, Callable[..., Any]] = {}
 _DIRECT = {
     "convolution": _convolution,
+    "expanded_convolution": _expanded_convolution,
     "max_pool": _max_pool,
     "product": _product,
     "strips_convolution": _strips_convolution,

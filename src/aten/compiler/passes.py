@@ -6,6 +6,7 @@ Each takes a graph and gives one; all are listed in `prepared`.
 from __future__ import annotations
 
 from aten.compiler.epilogues import with_epilogues, with_padding
+from aten.compiler.expansions import with_expansions
 from aten.compiler.products import with_weights_in_strips
 from aten.compiler.rewriting import Rewriting, users_of
 from aten.compiler.values import is_own, operator_of
@@ -25,6 +26,7 @@ def prepared(graph: Graph, steady: frozenset[str], strips: bool) -> Graph:
     graph = with_epilogues(with_padding(without_places(graph)))
     if not strips:
         return graph
+    graph = with_expansions(graph)
     inputs = {one for one in graph.placeholders if one.name in steady} - written_inputs(graph)
     return with_weights_in_strips(graph, inputs.union(constant_part(graph, inputs)))
 

@@ -137,6 +137,8 @@ def _has_few_positions(node: Node, steady: set[Node]) -> bool:
         return False
     if isinstance(batch, int) and prod(places) > 1 and batch * prod(places) > _MANY_POSITIONS:
         return False
+    if len(padding) != len(window):
+        return False
     sees_one = {*window, *stride} == {1} and not any(padding)
     return (
         all(is_row_major(one) for one in (*metas, result))

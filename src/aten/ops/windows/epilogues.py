@@ -40,17 +40,76 @@ def convolution_epilogue(
 ) -> Tensor:
     """activation(convolution(input, weight, bias) + residual), of which the last two may be absent.
 
+    `padding` has a number for each dimension, or two: those before an image, then those behind it.
     `activation` is a name in `ACTIVATIONS`, `values` the numbers it takes: the limits of
     "hardtanh". `residual` broadcasts with the convolution's result. Raises RuntimeError for other
     names and numbers, and what the operators it is made of raise.
     """
     check_activation(activation, values)
+    input, padding = padded_alike(input, padding, len(stride))
     sums = ops.aten.convolution.default(
         input, weight, bias, stride, padding, dilation, False, [0] * len(stride), groups
     )
     if residual is not None:
         sums = ops.aten.add.Tensor(sums, residual)
     return ACTIVATIONS[activation](sums, *values)
+
+
+def expanded_convolution(
+    input: Tensor,
+    expansion: Tensor,
+    weight: Tensor,
+    expansion_bias: Tensor | None,
+    bias: Tensor | None,
+    expansion_stride: Sequence[int],
+    expansion_padding: Sequence[int],
+    expansion_dilation: Sequence[int],
+    expansion_activation: str,
+    expansion_values: Sequence[float],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    activation: str,
+    values: Sequence[float],
+) -> Tensor:
+    """The convolution by `expansion`, (channels, C, *), and then the one by `weight`,
+    (channels, 1, *), which sees its channels one by one; each with a bias and an activation.
+
+    Numbers and activations are those of `convolution_epilogue`.
+    """
+    expanded = ops.fused.convolution_epilogue.default(
+        input,
+        expansion,
+        expansion_bias,
+        None,
+        expansion_stride,
+        expansion_padding,
+        expansion_dilation,
+        1,
+        expansion_activation,
+        expansion_values,
+    )
+    channels = expansion.shape[0]
+    return ops.fused.convolution_epilogue.default(  # type: ignore[no-any-return]
+        expanded, weight, bias, None, stride, padding, dilation, channels, activation, values
+    )
+
+
+def padded_alike(
+    input: Tensor, padding: Sequence[int], dimensions: int
+) -> tuple[Tensor, Sequence[int]]:
+    """The images and their padding on both sides: where these differ, images come with it."""
+    if len(padding) != 2 * dimensions:
+        return input, padding
+    if min(padding) < 0:
+        raise RuntimeError(
+            f"convolution_epilogue: expected padding of at least 0, got {list(padding)}"
+        )
+    before, behind = padding[:dimensions], padding[dimensions:]
+    if list(before) == list(behind):
+        return input, before
+    sides = [size for pair in zip(before[::-1], behind[::-1], strict=True) for size in pair]
+    return ops.aten.constant_pad_nd.default(input, sides), [0] * dimensions
 
 
 def check_activation(activation: str, values: Sequence[float]) -> None:
@@ -123,6 +182,11 @@ EPILOGUES: dict[str, Callable[..., Tensor]] = {
     "convolution_epilogue(Tensor input, Tensor weight, Tensor? bias, Tensor? residual,"
     " SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt groups, str activation,"
     " float[] values) -> Tensor": convolution_epilogue,
+    "expanded_convolution(Tensor input, Tensor expansion, Tensor weight, Tensor? expansion_bias,"
+    " Tensor? bias, SymInt[] expansion_stride, SymInt[] expansion_padding,"
+    " SymInt[] expansion_dilation, str expansion_activation, float[] expansion_values,"
+    " SymInt[] stride, SymInt[] padding, SymInt[] dilation, str activation, float[] values)"
+    " -> Tensor": expanded_convolution,
     "strips_convolution(Tensor input, Tensor strips, Tensor? bias, Tensor? residual,"
     " SymInt columns, int[] kernel, int[] stride, int[] padding, int[] dilation, str activation,"
     " float[] values) -> Tensor": strips_convolution,

@@ -27,27 +27,13 @@ from aten.backends.cpu.kernels.windows.direct cimport (
 )
 
 cdef enum:
-    SPATIAL = 3
-    # Places in the window for which there is room without a request for memory.
-    MOST_TAPS = 128
     # Sizes and steps of which products of two are no overflow.
     LARGE = 1 << 30
     # Multiplications from which on other Python threads may run meanwhile.
     RELEASE_THRESHOLD = 1 << 17
-    # Arguments of `fused::convolution_epilogue`, by their places on the stack.
-    INPUT = 0
-    WEIGHT = 1
-    BIAS = 2
-    RESIDUAL = 3
-    STRIDE = 4
-    PADDING = 5
-    DILATION = 6
-    GROUPS = 7
-    ACTIVATION = 8
-    VALUES = 9
-    ARGUMENTS = 10
     # Of `aten::convolution`, which has the first three, too.
     PLAIN_STRIDE = 3
+    PLAIN_PADDING = 4
     PLAIN_TRANSPOSED = 6
     PLAIN_OUTPUT_PADDING = 7
     PLAIN_GROUPS = 8
@@ -59,13 +45,6 @@ cdef dict _ACTIVATIONS = {
     "silu": ATEN_SILU, "hardswish": ATEN_HARDSWISH, "gelu": ATEN_GELU,
     "gelu_tanh": ATEN_GELU_TANH,
 }
-
-cdef struct Call:
-    aten_windows windows
-    aten_finish finish
-    int64_t places[SPATIAL * MOST_TAPS]
-    int64_t sizes[SPATIAL + 2]      # of the result
-
 
 cdef class ConvolutionKernel(FastPath):
     """Runs ordinary calls of `fused::convolution_epilogue` or `aten::convolution`, and gives others to
@@ -79,10 +58,13 @@ cdef class ConvolutionKernel(FastPath):
 
     cdef object ordinary(self, PyObject** stack):
         cdef PyObject* given[ARGUMENTS]
+        cdef int place
         if self.has_epilogue:
             return _convolved(stack)
-        if <object>stack[PLAIN_TRANSPOSED] is not False or not _has_length(
-                <object>stack[PLAIN_OUTPUT_PADDING], len(<object>stack[PLAIN_STRIDE])):
+        for place in (PLAIN_PADDING, PLAIN_OUTPUT_PADDING):
+            if not _has_length(<object>stack[place], len(<object>stack[PLAIN_STRIDE])):
+                return None
+        if <object>stack[PLAIN_TRANSPOSED] is not False:
             return None
         memcpy(given, stack, RESIDUAL * sizeof(PyObject*))
         given[RESIDUAL] = <PyObject*>None
@@ -121,8 +103,8 @@ cdef Tensor _convolved(PyObject** stack):
         return None
     image = input.storage
     weight = (<TensorImpl>stack[WEIGHT]).storage
-    bias = _storage_of(stack[BIAS])
-    residual = _storage_of(stack[RESIDUAL])
+    bias = storage_of(stack[BIAS])
+    residual = storage_of(stack[RESIDUAL])
     _read_memory(&call, stack, out)
     if not _run(&call.windows):
         raise MemoryError("convolution: no memory for what positions see")
@@ -137,7 +119,7 @@ cdef inline bint _is_there(PyObject* value) noexcept:
     return <object>value is not None
 
 
-cdef inline Storage _storage_of(PyObject* value):
+cdef Storage storage_of(PyObject* value):
     return (<TensorImpl>value).storage if _is_there(value) else None
 
 
@@ -153,28 +135,36 @@ cdef bint _is_ordinary(Call* call, PyObject** stack) except -1:
     """Whether the call is one for the kernels, which is described so far then."""
     cdef TensorImpl input = <TensorImpl>stack[INPUT]
     cdef TensorImpl weight = <TensorImpl>stack[WEIGHT]
-    cdef int64_t steps[3][SPATIAL]
     cdef int64_t groups
-    cdef int given, rank
-    if not read_activation(&call.finish, <object>stack[ACTIVATION], <object>stack[VALUES]):
-        return False
+    cdef int rank = input.rank
     # Numbers first: reading them may run code.
-    for given in range(3):
-        if not _has_length(<object>stack[STRIDE + given], input.rank - 2):
-            return False
-    rank = input.rank - 2
-    if not 1 <= rank <= SPATIAL:
+    if not read_numbers(call, stack, rank - 2):
         return False
     groups = <object>stack[GROUPS]
-    for given in range(3):
-        if read_sizes(<object>stack[STRIDE + given], steps[given], SPATIAL) != rank:
+    if input.rank != rank or not (is_plain(input) and is_plain(weight) and input.count > 0):
+        return False
+    return (fits(call, rank, input.sizes, weight, groups) and _are_added(call, stack, rank))
+
+
+cdef bint read_numbers(Call* call, PyObject** stack, int rank) except -1:
+    cdef Py_ssize_t count
+    cdef int given
+    if not read_activation(&call.finish, <object>stack[ACTIVATION], <object>stack[VALUES]):
+        return False
+    if not 1 <= rank <= SPATIAL:
+        return False
+    for given in range(STRIDE, GROUPS):
+        if not _has_length(<object>stack[given], rank) and not (
+                given == PADDING and _has_length(<object>stack[given], 2 * rank)):
             return False
-    if input.rank != rank + 2:
-        return False
-    if not (is_plain(input) and is_plain(weight) and weight.rank == input.rank
-            and input.count > 0 and weight.count > 0):
-        return False
-    return _fits(call, input, weight, steps, groups) and _are_added(call, stack, input.rank)
+    for given in range(3):
+        count = read_sizes(<object>stack[STRIDE + given], call.steps[given], 2 * SPATIAL)
+        if count == rank and given == PADDING - STRIDE:
+            # As many on both sides.
+            memcpy(call.steps[given] + rank, call.steps[given], rank * sizeof(int64_t))
+        elif count != rank * (1 + (given == PADDING - STRIDE)):
+            return False
+    return True
 
 
 cdef bint read_activation(aten_finish* finish, activation, values) except -1:
@@ -204,36 +194,38 @@ cdef bint is_plain(TensorImpl tensor) noexcept:
     return True
 
 
-cdef bint _fits(Call* call, TensorImpl input, TensorImpl weight, const int64_t steps[3][SPATIAL],
-                int64_t groups) noexcept:
-    """Whether sizes go together; then they are described."""
+cdef bint fits(Call* call, int dims, const int64_t* sizes, TensorImpl weight,
+               int64_t groups) noexcept:
     cdef aten_windows* windows = &call.windows
     cdef int64_t kernel[SPATIAL]
     cdef int64_t padding[SPATIAL]
     cdef int64_t dilation[SPATIAL]
-    cdef int64_t taps = 1, stride, out_stride = 1
-    cdef int rank = input.rank - 2
+    cdef int64_t taps = 1, stride, out_stride = 1, behind
+    cdef int rank = dims - 2
     cdef int dim, source
-    if groups <= 0 or weight.sizes[0] % groups != 0 or input.sizes[1] != weight.sizes[1] * groups:
+    if weight.rank != dims or weight.count == 0:
         return False
-    call.sizes[0] = input.sizes[0]
+    if groups <= 0 or weight.sizes[0] % groups != 0 or sizes[1] != weight.sizes[1] * groups:
+        return False
+    call.sizes[0] = sizes[0]
     call.sizes[1] = weight.sizes[0]
     stride = 1
     for dim in range(SPATIAL - 1, -1, -1):
         source = dim - (SPATIAL - rank)
         windows.input_sizes[dim] = windows.sizes[dim] = kernel[dim] = windows.step[dim] = 1
-        padding[dim] = 0
+        padding[dim] = behind = 0
         dilation[dim] = 1
         if source >= 0:
-            windows.input_sizes[dim] = input.sizes[source + 2]
+            windows.input_sizes[dim] = sizes[source + 2]
             kernel[dim] = weight.sizes[source + 2]
-            windows.step[dim] = steps[0][source]
-            padding[dim] = steps[1][source]
-            dilation[dim] = steps[2][source]
+            windows.step[dim] = call.steps[0][source]
+            padding[dim] = call.steps[1][source]
+            behind = call.steps[1][rank + source]
+            dilation[dim] = call.steps[2][source]
             if not (0 < windows.step[dim] <= LARGE and 0 <= padding[dim] <= LARGE
-                    and 0 < dilation[dim] <= LARGE):
+                    and 0 <= behind <= LARGE and 0 < dilation[dim] <= LARGE):
                 return False
-            windows.sizes[dim] = (windows.input_sizes[dim] + 2 * padding[dim] - 1
+            windows.sizes[dim] = (windows.input_sizes[dim] + padding[dim] + behind - 1
                                   - dilation[dim] * (kernel[dim] - 1))
             if windows.sizes[dim] < 0:
                 return False
@@ -247,7 +239,7 @@ cdef bint _fits(Call* call, TensorImpl input, TensorImpl weight, const int64_t s
         if taps > MOST_TAPS or out_stride > LARGE:
             return False
     windows.taps = taps
-    windows.batch = input.sizes[0]
+    windows.batch = sizes[0]
     windows.groups = groups
     windows.inputs = weight.sizes[1]
     windows.outputs = weight.sizes[0] // groups
@@ -255,7 +247,7 @@ cdef bint _fits(Call* call, TensorImpl input, TensorImpl weight, const int64_t s
     windows.weight_row = windows.inputs * taps
     windows.bias_step = 1
     windows.input_channel = stride
-    windows.input_batch = stride * input.sizes[1]
+    windows.input_batch = stride * sizes[1]
     windows.out_channel = out_stride
     windows.out_batch = out_stride * weight.sizes[0]
     _place_taps(call, kernel, padding, dilation)
@@ -280,14 +272,20 @@ cdef void _place_taps(Call* call, const int64_t* kernel, const int64_t* padding,
                 tap += 1
 
 
+cdef bint is_bias(const Call* call, PyObject* given) noexcept:
+    cdef TensorImpl bias
+    if not _is_there(given):
+        return True
+    bias = <TensorImpl>given
+    return is_plain(bias) and bias.rank == 1 and bias.sizes[0] == call.sizes[1]
+
+
 cdef bint _are_added(const Call* call, PyObject** stack, int rank) noexcept:
     """Whether bias and residual are as they have to be, where they are given."""
-    cdef TensorImpl bias, residual
+    cdef TensorImpl residual
     cdef int dim
-    if _is_there(stack[BIAS]):
-        bias = <TensorImpl>stack[BIAS]
-        if not is_plain(bias) or bias.rank != 1 or bias.sizes[0] != call.sizes[1]:
-            return False
+    if not is_bias(call, stack[BIAS]):
+        return False
     if not _is_there(stack[RESIDUAL]):
         return True
     residual = <TensorImpl>stack[RESIDUAL]

@@ -22,6 +22,8 @@
      LOAD_EVEN(from, mask), EVEN_MASK(low, high)   where there is one: those lanes of elements that
                               lie two apart
      LOAD_FOURTH(from, mask)  where there is one: the same for four apart
+     LOADED_ONCE(from), KEPT(vector)   where planes are seen as they lie: an element in all lanes,
+                              straight from memory, and a vector that is in a register now
 
    A result is summed over channels and taps in order, in one lane, or, at the last positions of an
    image, in sixteen: neither how a convolution is cut nor what lies beside a result changes its
@@ -164,6 +166,12 @@ static TARGET void NAME(turn_lines)(const void *data, const int64_t *offsets, in
     }
 }
 
+#ifdef LOADED_ONCE
+#define PLANES NAME(slide_plane)
+#else
+#define PLANES NULL
+#endif
+
 #ifdef CURVED
 #include "convolution_transforms.h"
 #define TRANSFORMS NAME(see_tiles), NAME(spread_weights), NAME(copy_spread), NAME(join_tiles)
@@ -173,13 +181,16 @@ static TARGET void NAME(turn_lines)(const void *data, const int64_t *offsets, in
 
 static const aten_window_kernels NAME(kernels) = {
     LANES, ROWS, NAME(pack), NAME(multiply), NAME(dots), NAME(slide), NAME(slide_grid),
-    NAME(copy_lines), NAME(weigh), NAME(turn), NAME(turn_lines),
+    PLANES,    NAME(copy_lines), NAME(weigh), NAME(turn), NAME(turn_lines),
     NAME(slide_channels), NAME(finish), TRANSFORMS,
 };
 
 #endif
 
 #undef TRANSFORMS
+#undef PLANES
+#undef LOADED_ONCE
+#undef KEPT
 #undef ZIPPED
 #undef NOT_FINITE
 #undef WEIGH_OF
@@ -187,9 +198,6 @@ static const aten_window_kernels NAME(kernels) = {
 #undef WEIGH_ONE
 #undef TOGETHER
 #undef GRID_OF
-#undef GRIDS_OF
-#undef GRID_NAMES
-#undef GRID_SHAPE
 #undef SLIDE_OF
 #undef TILE_OF
 #undef GLIDE_OF

@@ -173,6 +173,11 @@ LIMITS(doubles, double, 2)
 
 #if defined(__x86_64__)
 
+/* A compiler would keep many elements as scalars and spread each of them over and over, where
+   spreading it from memory costs nothing. */
+#define ATEN_SPREAD(from, spread) __asm__("vbroadcastss %1, %0" : "=v"(spread) : "m"(*(from)))
+#define ATEN_KEPT(value) __asm__("" : "+v"(value))
+
 static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
 {
     return 0x55555555u & (uint32_t)((((uint64_t)1 << (2 * high)) - 1)
@@ -252,6 +257,13 @@ static inline __attribute__((always_inline)) TARGET float aten_window_sum_of_eig
     return _mm_cvtss_f32(_mm_add_ss(half, _mm_shuffle_ps(half, half, 1)));
 }
 
+static inline __attribute__((always_inline)) TARGET __m256 aten_window_all_eight(const float *from)
+{
+    __m256 spread;
+    ATEN_SPREAD(from, spread);
+    return spread;
+}
+
 /* Elements that lie two apart, of which the mask says which are there. */
 static inline __attribute__((always_inline)) TARGET __m256
 aten_window_even_eight(const float *from, uint32_t mask)
@@ -284,6 +296,8 @@ aten_window_even_four(const double *from, uint32_t mask)
 #define LOAD_EVEN(from, mask) aten_window_even_eight(from, mask)
 #define SUM_OF(value) aten_window_sum_of_eight(value)
 #define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
+#define LOADED_ONCE(from) aten_window_all_eight(from)
+#define KEPT(value) ATEN_KEPT(value)
 #define MINIMUM(limit, value) _mm256_min_ps(limit, value)
 #define MAXIMUM(limit, value) _mm256_max_ps(limit, value)
 #define CURVED
@@ -309,6 +323,14 @@ aten_window_even_four(const double *from, uint32_t mask)
 #undef TARGET
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,fma,prefer-vector-width=512")))
 #define ATEN_BITS(low, high) (((1u << (high)) - 1) & ~((1u << (low)) - 1))
+
+static inline __attribute__((always_inline)) TARGET __m512
+aten_window_all_sixteen(const float *from)
+{
+    __m512 spread;
+    ATEN_SPREAD(from, spread);
+    return spread;
+}
 
 /* Elements that lie two apart, of which the mask says which are there. */
 static inline __attribute__((always_inline)) TARGET __m512
@@ -406,6 +428,8 @@ aten_window_even_doubles(const double *from, uint32_t mask)
 #define CURVED
 #define LOAD_EVEN(from, mask) aten_window_even_floats(from, mask)
 #define LOAD_FOURTH(from, mask) aten_window_fourth_floats(from, mask)
+#define LOADED_ONCE(from) aten_window_all_sixteen(from)
+#define KEPT(value) ATEN_KEPT(value)
 #define ZIPPED(half, even, odd) aten_window_zipped(half, even, odd)
 /* Quiet and signalling NaN, both infinities. */
 #define NOT_FINITE(mask, value) _mm512_mask_fpclass_ps_mask(mask, value, 0x99)

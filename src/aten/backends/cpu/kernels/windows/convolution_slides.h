@@ -61,6 +61,32 @@ static TARGET void NAME(slide)(const void *data, const int64_t *offsets, const v
     } while (begin < taps);
 }
 
+/* Stores sums of `rows` lines of positions from `first` on, a vector of each or what is left. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(settle_grid)(const int rows, const NAME(vector) *total, const aten_grid *grid, int64_t first,
+                  int64_t column)
+{
+    const ELEMENT bias = grid->bias ? *(const ELEMENT *)grid->bias : 0;
+    const aten_finish *finish = grid->finish;
+    const ELEMENT low = finish ? (ELEMENT)finish->low : 0, high = finish ? (ELEMENT)finish->high : 0;
+    const int64_t lanes = grid->columns - column;
+    const MASK mask = MAKE_MASK(0, lanes < LANES ? lanes : LANES);
+    ELEMENT *to = (ELEMENT *)grid->out + first * grid->out_line + column;
+    int i;
+    ATEN_UNROLL for (i = 0; i < rows; i++, to += grid->out_line) {
+        NAME(vector) value = total[i] + bias;
+        if (finish) {
+            if (finish->adds)
+                value += (NAME(vector))LOAD_PART(NAME(residual_of)(finish, to), mask);
+            value = NAME(limited)(value, low, high);
+        }
+        if (lanes >= LANES)
+            *(NAME(unaligned) *)to = value;
+        else
+            STORE_PART(to, mask, value);
+    }
+}
+
 /* One vector of `rows` lines of positions, `pitch` apart as what they see is, over taps in `height`
    lines: what is loaded counts for every line that sees it. */
 static inline __attribute__((always_inline)) TARGET void
@@ -69,11 +95,8 @@ NAME(grid_block)(const int rows, const int height, const aten_grid *grid, int64_
 {
     const ELEMENT *data = (const ELEMENT *)grid->data + first * grid->pitch + column;
     const ELEMENT *weights = grid->weights;
-    const ELEMENT bias = grid->bias ? *(const ELEMENT *)grid->bias : 0;
-    const int64_t taps = grid->taps, lanes = grid->columns - column;
-    const aten_finish *finish = grid->finish;
-    ELEMENT *out = (ELEMENT *)grid->out + first * grid->out_line + column;
-    NAME(vector) total[8];
+    const int64_t taps = grid->taps;
+    NAME(vector) total[4];
     int64_t tap;
     int i, line;
     ATEN_UNROLL for (i = 0; i < rows; i++)
@@ -87,20 +110,7 @@ NAME(grid_block)(const int rows, const int height, const aten_grid *grid, int64_
         }
         data += grid->pitch;
     }
-    ATEN_UNROLL for (i = 0; i < rows; i++) {
-        const MASK mask = MAKE_MASK(0, lanes < LANES ? lanes : LANES);
-        ELEMENT *to = out + i * grid->out_line;
-        NAME(vector) value = total[i] + bias;
-        if (finish) {
-            if (finish->adds)
-                value += (NAME(vector))LOAD_PART(NAME(residual_of)(finish, to), mask);
-            value = NAME(limited)(value, (ELEMENT)finish->low, (ELEMENT)finish->high);
-        }
-        if (lanes >= LANES)
-            *(NAME(unaligned) *)to = value;
-        else
-            STORE_PART(to, mask, value);
-    }
+    NAME(settle_grid)(rows, total, grid, first, column);
 }
 
 /* What is left of a line is a vector that begins earlier: sums come out the same again. */
@@ -115,37 +125,29 @@ NAME(grid_block)(const int rows, const int height, const aten_grid *grid, int64_
             NAME(grid_block)(rows, height, grid, first,                                          \
                              column ? grid->columns - LANES : 0);                                \
     }
-/* Blocks of many lines are for what networks are made of; they take long to compile. */
-#if defined(CURVED) && LANES > 4
-#define GRIDS_OF(height) GRID_OF(1, height) GRID_OF(4, height) GRID_OF(7, height) GRID_OF(8, height)
-#define GRID_NAMES(height)                                                                       \
-    {NAME(grid_1_##height), NAME(grid_4_##height), NAME(grid_7_##height), NAME(grid_8_##height)}
-#define GRID_SHAPE(rest) ((rest) % 8 == 0 || (rest) > 14 ? 3 : (rest) >= 7 ? 2 : (rest) >= 4)
-#else
-#define GRIDS_OF(height) GRID_OF(1, height) GRID_OF(4, height)
-#define GRID_NAMES(height) {NAME(grid_1_##height), NAME(grid_4_##height)}
-#define GRID_SHAPE(rest) ((rest) >= 4)
-#endif
-GRIDS_OF(3)
-GRIDS_OF(5)
-GRIDS_OF(7)
+GRID_OF(1, 3) GRID_OF(4, 3)
+GRID_OF(1, 5) GRID_OF(4, 5)
+GRID_OF(1, 7) GRID_OF(4, 7)
 
 /* Lines of positions, whose taps stand in 3, 5 or 7 lines. */
 static TARGET void NAME(slide_grid)(const aten_grid *grid)
 {
-    static void (*const grids[3][4])(const aten_grid *, int64_t) = {
-        GRID_NAMES(3), GRID_NAMES(5), GRID_NAMES(7),
+    static void (*const grids[3][2])(const aten_grid *, int64_t) = {
+        {NAME(grid_1_3), NAME(grid_4_3)},
+        {NAME(grid_1_5), NAME(grid_4_5)},
+        {NAME(grid_1_7), NAME(grid_4_7)},
     };
     void (*const *const blocks)(const aten_grid *, int64_t) = grids[(grid->height - 3) / 2];
     int64_t row = 0;
-    while (row < grid->rows) {
-        const int64_t rest = grid->rows - row;
-        const int shape = GRID_SHAPE(rest);
-        static const int heights[4] = {1, 4, 7, 8};
-        blocks[shape](grid, row);
-        row += heights[shape];
-    }
+    for (; row + 4 <= grid->rows; row += 4)
+        blocks[1](grid, row);
+    for (; row < grid->rows; row++)
+        blocks[0](grid, row);
 }
+
+#ifdef LOADED_ONCE
+#include "convolution_planes.h"
+#endif
 
 /* Sums over taps at `positions` positions for `vectors` vectors of channels. */
 static inline __attribute__((always_inline)) TARGET void

@@ -86,6 +86,9 @@ typedef struct {
     void *out;
     const int64_t *offsets;
     int64_t height, taps, pitch, out_line, rows, columns;
+    /* Of planes as they lie, with as many taps as lines: the line that the first tap sees at the
+       first position, and where the plane ends. Offsets may lie before it. */
+    int64_t top, seen_rows, seen_columns;
     const aten_finish *finish;    /* or nothing; residual and limits */
 } aten_grid;
 
@@ -135,6 +138,7 @@ typedef struct {
     void (*slide)(const void *data, const int64_t *offsets, const void *weights, int64_t taps,
                   const void *bias, void *out, int64_t count);
     void (*slide_grid)(const aten_grid *grid);
+    void (*slide_plane)(const aten_grid *grid, int64_t step);   /* of 1 or 2; or nothing */
     void (*copy_lines)(const void *source, int64_t source_line, int64_t step, int64_t low,
                        int64_t high, int64_t count, int64_t lines, void *target,
                        int64_t target_line);

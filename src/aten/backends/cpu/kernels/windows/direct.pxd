@@ -59,6 +59,7 @@ cdef extern from "convolution_structures.h" nogil:
         void* out
         const int64_t* offsets
         int64_t height, taps, pitch, out_line, rows, columns
+        int64_t top, seen_rows, seen_columns
         const aten_finish* finish
     ctypedef struct aten_weighing:
         const void* gradient
@@ -94,6 +95,7 @@ cdef extern from "convolution_structures.h" nogil:
         void (*slide)(const void* data, const int64_t* offsets, const void* weights, int64_t taps,
                       const void* bias, void* out, int64_t count) noexcept nogil
         void (*slide_grid)(const aten_grid* grid) noexcept nogil
+        void (*slide_plane)(const aten_grid* grid, int64_t step) noexcept nogil
         void (*turn)(const void* source, int64_t source_row, int64_t rows, int64_t count,
                      void* target, int64_t width) noexcept nogil
         void (*turn_lines)(const void* data, const int64_t* offsets, int64_t columns, int64_t count,
@@ -127,6 +129,12 @@ cdef int read_finish(aten_finish* finish, TensorImpl out, given) except -1
 # False where memory was not to be had. Weights of a channel lie side by side, as input channels and
 # then taps.
 cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept nogil
+
+# Whether it is a product with panels, as all but few ways are; and such a one by the thread that
+# calls.
+cdef bint takes_panels(const aten_windows* work) noexcept nogil
+cdef bint multiply_here(const aten_windows* work, const aten_window_kernels* kernels,
+                        int size) noexcept nogil
 
 # The same for operands that are pairs of bfloat16, a lane each, with float32 for the bias and a
 # result of bfloat16 without gaps, if there are kernels for them.

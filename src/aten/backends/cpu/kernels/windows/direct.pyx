@@ -20,7 +20,7 @@ from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer,
                                             require_memory)
 from aten._core.threads.parallel cimport parallel_for, thread_count
-from aten.backends.cpu.kernels.windows.gliding cimport glide_all
+from aten.backends.cpu.kernels.windows.gliding cimport glide_all, may_glide
 from aten.backends.cpu.kernels.windows.sliding cimport slide_all, spread_line
 from aten.backends.cpu.kernels.windows.winograd cimport convolve_tiles, has_tiles
 
@@ -36,9 +36,11 @@ cdef enum:
     FEW_OUTPUTS = 4
     # Multiplications worth a claim of their own.
     CLAIM = 1 << 15
-    # Pieces for each thread, to even out a slow one; and elements of the result in one, which is
-    # read again at every stretch.
-    PIECES_PER_THREAD = 2
+    # Pieces for each thread, to even out a slow one, more of them where strips are so few that
+    # threads would have one more than others; and elements of the result in one, which is read again
+    # at every stretch.
+    PIECES_PER_THREAD = 4
+    PIECES_OF_FEW = 8
     PIECE = 1 << 16
     FEWEST_ROWS = 32
     # Strips whose panels are multiplied by turns, so that weights that have no room in the second
@@ -48,7 +50,7 @@ cdef enum:
     ROWS_TOGETHER = 64
     # Positions that are left over of so many are summed along the depth if they are few.
     LEFT_OVER = 16
-    FEW_LEFT = 8
+    FEW_LEFT = 2
 
 cdef int _vector_bytes = aten_widest_window_vectors()
 cdef aten_window_kernels _pair_kernels
@@ -148,6 +150,11 @@ cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept n
     return _multiply_all(work, kernels, size, size)
 
 
+cdef bint takes_panels(const aten_windows* work) noexcept nogil:
+    return not (work.inputs == 1 and work.outputs <= FEW_OUTPUTS or may_glide(work)
+                or has_tiles(work))
+
+
 cdef bint has_pair_kernels() noexcept nogil:
     return _has_pair_kernels and _vector_bytes == 64
 
@@ -194,6 +201,24 @@ cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* ker
     return not panels.failed
 
 
+cdef bint multiply_here(const aten_windows* work, const aten_window_kernels* kernels,
+                        int size) noexcept nogil:
+    cdef Panels panels
+    panels.work = work
+    panels.kernels = kernels
+    panels.size = panels.out_size = size
+    panels.failed = False
+    _cut_depth(&panels)
+    # The last positions of a band are not the last of an image.
+    _cut_strips(&panels, False)
+    panels.rows_each = work.outputs
+    panels.strips_each = panels.strips
+    panels.across = panels.down = 1
+    _plan_panels(&panels)
+    _run_pieces(&panels, 0, work.batch * work.groups)
+    return not panels.failed
+
+
 cdef int64_t _even_share(int64_t total, int64_t wanted) noexcept nogil:
     """The size of parts of about `wanted` that differ little."""
     cdef int64_t parts = max(<int64_t>1, (total + wanted - 1) // wanted)
@@ -209,16 +234,13 @@ cdef void _cut_depth(Panels* panels) noexcept nogil:
     panels.taps = _even_share(work.taps, depth)
 
 
-cdef void _cut_result(Panels* panels) noexcept nogil:
-    """Choose the strips and pieces."""
+cdef void _cut_strips(Panels* panels, bint leaves_over) noexcept nogil:
     cdef const aten_windows* work = panels.work
     cdef int lanes = panels.kernels.lanes
-    cdef int64_t images = work.batch * work.groups
-    cdef int64_t wanted = PIECES_PER_THREAD * thread_count()
     cdef int64_t vectors
     panels.positions = work.sizes[0] * work.sizes[1] * work.sizes[2]
     panels.whole = panels.positions
-    if panels.positions % LEFT_OVER <= FEW_LEFT:
+    if leaves_over and panels.positions % LEFT_OVER <= FEW_LEFT:
         panels.whole -= panels.positions % LEFT_OVER
     vectors = (panels.whole + lanes - 1) // lanes
     panels.strips = max(<int64_t>1, (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS)
@@ -226,6 +248,14 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
     panels.strips = (panels.whole + panels.width - 1) // panels.width
     if panels.whole < panels.positions:
         panels.strips += 1
+
+
+cdef void _cut_result(Panels* panels) noexcept nogil:
+    """Choose the strips and pieces."""
+    cdef const aten_windows* work = panels.work
+    cdef int64_t images = work.batch * work.groups
+    cdef int64_t wanted = PIECES_PER_THREAD * thread_count()
+    _cut_strips(panels, True)
     panels.rows_each = work.outputs
     panels.strips_each = max(<int64_t>1, PIECE // (panels.width * work.outputs))
     panels.strips_each = min(panels.strips_each,
@@ -233,12 +263,20 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
     panels.strips_each = _even_share(panels.strips, panels.strips_each)
     panels.across = (panels.strips + panels.strips_each - 1) // panels.strips_each
     panels.down = 1
+    if panels.strips * images < PIECES_OF_FEW * thread_count():
+        wanted = PIECES_OF_FEW * thread_count()
     if images * panels.across < wanted:
         panels.down = (wanted + images * panels.across - 1) // (images * panels.across)
         panels.rows_each = max(<int64_t>FEWEST_ROWS,
                                (work.outputs + panels.down - 1) // panels.down)
         panels.rows_each = (panels.rows_each + 7) // 8 * 8
         panels.down = (work.outputs + panels.rows_each - 1) // panels.rows_each
+    _plan_panels(panels)
+
+
+cdef void _plan_panels(Panels* panels) noexcept nogil:
+    """How pieces lie, and their panels."""
+    cdef const aten_windows* work = panels.work
     panels.is_dense = _is_dense(work.sizes, work.out_strides)
     panels.is_straight = _is_straight(work)
     panels.holds = not panels.is_dense or panels.out_size != panels.size or (

@@ -41,17 +41,21 @@ cdef struct Gliding:
     bint failed
 
 
+cdef bint may_glide(const aten_windows* work) noexcept nogil:
+    if not 0 < work.inputs <= FEW_CHANNELS or work.taps < FEWEST_TAPS:
+        return False
+    if work.outputs > FEW_OUTPUTS and work.inputs * work.taps < FEWEST_PRODUCTS:
+        return False
+    return work.sizes[2] >= FEWEST_COLUMNS and work.out_strides[2] == 1
+
+
 cdef int glide_all(const aten_windows* work, const aten_window_kernels* kernels,
                    const aten_window_kernels* copying, int size, int out_size) noexcept nogil:
     cdef Gliding gliding
     cdef int64_t depth = work.inputs * work.taps
     cdef int64_t* memory
     cdef int64_t plane, channel, tap, chunks
-    if not 0 < work.inputs <= FEW_CHANNELS or work.taps < FEWEST_TAPS:
-        return 0
-    if work.outputs > FEW_OUTPUTS and depth < FEWEST_PRODUCTS:
-        return 0
-    if work.sizes[2] < FEWEST_COLUMNS or work.out_strides[2] != 1:
+    if not may_glide(work):
         return 0
     memory = <int64_t*>malloc((4 * work.taps + depth) * sizeof(int64_t))
     if memory == NULL:

@@ -26,11 +26,15 @@ cdef struct Sliding:
     int64_t height          # of the copy of a slot
     int64_t pitch
     int64_t lines           # of taps that stand below each other, if all do; or 0
+    bint in_place           # nothing is copied: kernels see planes as they lie
     bint failed
 
 # 1 if done, 0 if panels are the better way, -1 without memory.
 cdef int slide_all(const aten_windows* work, const aten_window_kernels* kernels,
                    int size) noexcept nogil
+# The same by the thread that calls.
+cdef int slide_here(const aten_windows* work, const aten_window_kernels* kernels,
+                    int size) noexcept nogil
 cdef bint plan_sliding(Sliding* sliding, int64_t* memory, int64_t plane) noexcept nogil
 # What the positions of a chunk see of one channel, slot after slot, with zeros for padding.
 cdef void copy_slots(const Sliding* sliding, int64_t image, int64_t channel, int64_t z, int64_t y,

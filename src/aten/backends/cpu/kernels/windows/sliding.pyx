@@ -30,7 +30,16 @@ cdef enum:
 
 cdef int slide_all(const aten_windows* work, const aten_window_kernels* kernels,
                    int size) noexcept nogil:
-    """1 if done, 0 if panels are the better way, -1 without memory."""
+    return _slide_planes(work, kernels, size, True)
+
+
+cdef int slide_here(const aten_windows* work, const aten_window_kernels* kernels,
+                    int size) noexcept nogil:
+    return _slide_planes(work, kernels, size, False)
+
+
+cdef int _slide_planes(const aten_windows* work, const aten_window_kernels* kernels, int size,
+                       bint in_parallel) noexcept nogil:
     cdef Sliding sliding
     cdef int64_t* memory = <int64_t*>malloc(4 * work.taps * sizeof(int64_t))
     cdef int64_t planes, each
@@ -43,10 +52,16 @@ cdef int slide_all(const aten_windows* work, const aten_window_kernels* kernels,
     if not plan_sliding(&sliding, memory, PLANE):
         free(memory)
         return 0
-    sliding.lines = _lines_of_taps(&sliding)
+    sliding.lines = _side_in_place(work) if kernels.slide_plane != NULL else 0
+    sliding.in_place = sliding.lines != 0
+    if not sliding.in_place:
+        sliding.lines = _lines_of_taps(&sliding)
     planes = work.batch * work.groups * sliding.down * sliding.across
     each = sliding.rows * sliding.columns * (work.outputs * work.taps + 4)
-    parallel_for(planes, max(1, CLAIM // each), _slide, &sliding)
+    if in_parallel:
+        parallel_for(planes, max(1, CLAIM // each), _slide, &sliding)
+    else:
+        _slide(&sliding, 0, planes)
     free(memory)
     return -1 if sliding.failed else 1
 
@@ -151,6 +166,29 @@ cdef int64_t _lines_of_taps(const Sliding* sliding) noexcept nogil:
     return lines
 
 
+cdef int64_t _side_in_place(const aten_windows* work) noexcept nogil:
+    """3, 5 or 7 if the window is a square of so many taps a side, one line below the other, of which
+    each position sees some in the plane; else 0."""
+    cdef int64_t side = 3, tap
+    while side * side < work.taps:
+        side += 2
+    if side * side != work.taps or side > 7 or work.sizes[0] != 1 or work.input_sizes[0] != 1:
+        return 0
+    if work.step[1] != work.step[2] or work.step[1] > 2:
+        return 0
+    if work.out_strides[2] != 1 or work.input_strides[2] != 1:
+        return 0
+    for tap in range(work.taps):
+        if work.places[0][tap] != 0 or work.places[2][tap] != work.places[2][tap % side]:
+            return 0
+        if work.places[1][tap] != work.places[1][0] + tap // side:
+            return 0
+    if work.places[1][0] <= -side or (
+            (work.sizes[1] - 1) * work.step[1] + work.places[1][0] >= work.input_sizes[1]):
+        return 0
+    return side
+
+
 cdef struct Chunk:
     # Positions of one plane: where the first lies, and how many there are.
     int64_t image, group, z, y, x, rows, columns
@@ -182,7 +220,7 @@ cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef const aten_windows* work = sliding.work
     cdef int64_t held = sliding.slots.count * sliding.height * sliding.pitch + ATEN_MOST_LANES
     cdef int64_t results = sliding.rows * sliding.pitch + ATEN_MOST_LANES
-    cdef bint ahead = held <= SMALL_PLANE
+    cdef bint ahead = held <= SMALL_PLANE and not sliding.in_place
     cdef bint unfinished = _is_unfinished(sliding)
     cdef bint together = unfinished and _lie_together(sliding)
     cdef int64_t pending = begin, index
@@ -195,7 +233,8 @@ cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
         return
     copied[1] = copied[0] + held * ahead * sliding.size
     _find_chunk(sliding, begin, &following)
-    _copy_chunk(sliding, &following, copied[begin & 1])
+    if not sliding.in_place:
+        _copy_chunk(sliding, &following, copied[begin & 1])
     for index in range(begin, end):
         chunk = following
         if index + 1 < end:
@@ -204,7 +243,7 @@ cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
                 _copy_chunk(sliding, &following, copied[(index + 1) & 1])
         _slide_chunk(sliding, &chunk, unfinished and not together, copied[index & 1],
                      copied[1] + held * sliding.size)
-        if not ahead and index + 1 < end:
+        if not ahead and not sliding.in_place and index + 1 < end:
             _copy_chunk(sliding, &following, copied[0])
         if together and (index + 1 == end
                          or (index + 1 - pending) * work.out_channel >= FINISHED_TOGETHER):
@@ -253,6 +292,15 @@ cdef void _slide_chunk(const Sliding* sliding, const Chunk* chunk, bint finishes
     grid.rows = rows
     grid.columns = columns
     grid.finish = work.finish
+    if sliding.in_place:
+        grid.data = <const char*>work.input + (
+            chunk.image * work.input_batch + chunk.group * work.input_channel
+            + chunk.x * work.step[2]) * sliding.size
+        grid.offsets = work.places[2]
+        grid.pitch = work.input_strides[1]
+        grid.top = chunk.y * work.step[1] + work.places[1][0]
+        grid.seen_rows = work.input_sizes[1]
+        grid.seen_columns = work.input_sizes[2] - chunk.x * work.step[2]
     for output in range(work.outputs):
         channel = chunk.group * work.outputs + output
         if work.bias != NULL:
@@ -264,7 +312,10 @@ cdef void _slide_chunk(const Sliding* sliding, const Chunk* chunk, bint finishes
         if sliding.lines != 0:
             grid.bias = bias
             grid.out = out
-            sliding.kernels.slide_grid(&grid)
+            if sliding.in_place:
+                sliding.kernels.slide_plane(&grid, work.step[1])
+            else:
+                sliding.kernels.slide_grid(&grid)
             if finishes:
                 sliding.kernels.finish(work.finish, False, out, work.out_strides[1], rows, columns)
             continue

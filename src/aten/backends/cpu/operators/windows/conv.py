@@ -23,7 +23,7 @@ from aten.ops.windows.conv import (
     through_complex64,
 )
 from aten.ops.windows.conv_backward import gradients, weight_gradient
-from aten.ops.windows.epilogues import check_activation
+from aten.ops.windows.epilogues import check_activation, padded_alike
 from aten.ops.windows.epilogues import convolution_epilogue as composed_epilogue
 from aten.ops.windows.memory_order import suggested_format
 from aten.registry import ops
@@ -128,6 +128,7 @@ def convolution_epilogue(
 ) -> Tensor:
     """What its parts are, in one pass where there are kernels for it."""
     check_activation(activation, values)
+    input, padding = padded_alike(input, padding, len(stride))
     window = checked_window(weight, stride, padding, dilation, False, [0] * len(stride), groups)
     sizes = checked_sizes(input, weight, bias, window)
     name = input.dtype.name
