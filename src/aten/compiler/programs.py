@@ -14,6 +14,7 @@ from aten.compiler.values import is_as_made, operator_of
 from aten.grad_mode import no_grad
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, map_nodes
+from aten.graph.mapping import reread
 from aten.graph.operators import resolve_graph
 from aten.graph.pytree import map_tensors
 
@@ -80,26 +81,86 @@ class CompiledProgram:
 
 
 class _Preparation:
-    """What a program computes of constants alone: once, and again where these were written to."""
+    """What a program computes of constants alone: once, and again where these were written to.
+
+    Results that share no call are parts, of which the largest come first: what one needs meanwhile
+    is gone when the next one begins, and most is needed while least is kept.
+    """
 
     def __init__(self, graph: Graph, constants: Sequence[Tensor]) -> None:
-        self._constants = constants
-        self._interpreter = Interpreter(graph, resolve_graph(graph))
-        read = {one for node in graph.nodes for one in node.all_input_nodes}
-        self._sources = [
-            one for node, one in zip(graph.placeholders, constants, strict=True) if node in read
-        ]
+        self._parts = [_Part(nodes, graph, constants) for nodes in _apart(graph)]
+        self._parts.sort(key=_Part.size, reverse=True)
+        self._sources = [one for part in self._parts for one in part.sources]
+        self._count = len(graph.output_node.args[0])
         self._seen: list[tuple[int, int]] = []
         self._values: tuple[Any, ...] = ()
 
     def __call__(self) -> tuple[Any, ...]:
         seen = [(one._version, id(one.untyped_storage())) for one in self._sources]
         if seen != self._seen:
-            with no_grad():
-                values = self._interpreter.run(self._constants)
+            values: list[Any] = [None] * self._count
+            for part in self._parts:
+                for place, value in zip(part.places, part(), strict=True):
+                    values[place] = value
             # In this order: another thread sees values that are at least as new.
-            self._values, self._seen = values, seen
+            self._values, self._seen = tuple(values), seen
         return self._values
+
+
+class _Part:
+    """Calls over constants, and where what they give stands among the results.
+
+    Attributes:
+        sources: the constants that are read.
+        places: of its results.
+    """
+
+    def __init__(self, nodes: set[Node], whole: Graph, constants: Sequence[Tensor]) -> None:
+        read = {one for node in nodes for one in node.all_input_nodes}
+        given = [
+            (node, one)
+            for node, one in zip(whole.placeholders, constants, strict=True)
+            if node in read
+        ]
+        self.sources = [one for _, one in given]
+        results = list(enumerate(whole.output_node.args[0]))
+        self.places = [place for place, node in results if node in nodes]
+        graph = Graph()
+        graph.nodes = [
+            *(node for node, _ in given),
+            *(node for node in whole.nodes if node in nodes),
+            Node(
+                "output", "output", "output", (tuple(node for _, node in results if node in nodes),)
+            ),
+        ]
+        self._interpreter = Interpreter(graph, resolve_graph(graph))
+
+    def size(self) -> int:
+        """The bytes of what it reads."""
+        return sum(one.numel() * one.itemsize for one in self.sources)
+
+    def __call__(self) -> tuple[Any, ...]:
+        with no_grad():
+            # Each is read this once: pages of mapped files need not be this process's for that.
+            return self._interpreter.run([reread(one) for one in self.sources])
+
+
+def _apart(graph: Graph) -> list[set[Node]]:
+    """The calls of a graph, those together that results have in common."""
+    groups: list[set[Node]] = []
+    inputs = set(graph.placeholders)
+    for result in graph.output_node.args[0]:
+        group: set[Node] = set()
+        waiting = [result]
+        while waiting:
+            node = waiting.pop()
+            if node not in group and node not in inputs:
+                group.add(node)
+                waiting += node.all_input_nodes
+        shared = [one for one in groups if not one.isdisjoint(group)]
+        groups = [one for one in groups if one not in shared]
+        groups.append(group.union(*shared))
+    return groups
 
 
 def _steady(graph: Graph, constants: Sequence[Tensor]) -> frozenset[str]:

@@ -18,6 +18,7 @@ from functools import partial
 from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
+from aten._core.dispatch.observing import CallObserver
 from aten._core.dispatch.replaying import holds
 from aten._core.tensor.tensor import Tensor
 from aten._core.threads import forks
@@ -106,18 +107,15 @@ class Surroundings:
         self._kept: list[Any] = []
         self._tensors: dict[int, Tensor] = {}
         self._looked_at: set[int] = set()
-        # Hashing a code object reads it all.
-        self._entered: dict[int, CodeType] = {}
-        self._profiler: Any = None
+        self._observer = CallObserver(self._entered, self._called, _is_of_program)
 
     def __enter__(self) -> Surroundings:
         _resting.begin()
-        self._profiler = sys.getprofile()
-        sys.setprofile(self._observe)
+        self._observer.begin()
         return self
 
     def __exit__(self, *error: object) -> None:
-        sys.setprofile(self._profiler)
+        self._observer.end()
         _resting.end()
 
     def has(self, value: Any) -> bool:
@@ -142,17 +140,14 @@ class Surroundings:
         for one in changed:
             _put_back(one)
 
-    def _observe(self, frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call":
-            code = frame.f_code
-            if id(code) not in self._entered:
-                self._entered[id(code)] = code
-                self._enter(frame, code)
-        elif event == "c_call" and _is_of_program(frame.f_globals):
-            self._meet(argument)
-        if self.refusals:
-            # Before it is called: a number that was drawn is gone.
-            self.require_computing()
+    def _entered(self, frame: FrameType, code: CodeType) -> None:
+        self._enter(frame, code)
+        # Before it is called: a number that was drawn is gone.
+        self.require_computing()
+
+    def _called(self, function: Any) -> None:
+        self._meet(function)
+        self.require_computing()
 
     def _enter(self, frame: FrameType, code: CodeType) -> None:
         if code is _APPLY:

@@ -1,15 +1,54 @@
-"""Files as memory: mapped, or read."""
+"""Files as memory: mapped, or read.
+
+A mapped file takes memory of the process as far as it is looked at. What is looked at just once, to
+be checked or laid out in another way, is better read (`pieces`, `reread`): then its pages never
+become the process's.
+"""
 
 from __future__ import annotations
 
 import mmap
 import os
+import weakref
 
+from aten._core.base.device import device
+from aten._core.base.dtypes import DTYPES
+from aten._core.memory.storage import Storage, storage_from_buffer
+from aten._core.tensor.construct import empty_strided
+from aten._core.tensor.making import tensor_from_buffer
+from aten._core.tensor.tensor import Tensor
 from aten.graph.errors import ArchiveError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import IO
+
+# What Linux says of a page, in the highest of its eight bytes: that it is there, that it was moved
+# to a disk, and that it is the file's own. Source: the kernel's documentation of pagemap.
+_PRESENT, _SWAPPED, _OF_FILE = 0x80, 0x40, 0x20
+_ENTRY = 8
+# Bytes of a tensor from which on it is worth a look at its pages.
+_WORTH_READING = 1 << 20
+# Bytes of a piece: it stays in the second cache.
+_PIECE = 1 << 18
+
+
+class MappedFile(mmap.mmap):
+    """A file's bytes, mapped copy-on-write, and a way to read them again.
+
+    Attributes:
+        address: where they lie.
+        descriptor: that of the file, open as long as this is.
+    """
+
+    address: int
+    descriptor: int
+
+
+_BYTE, _CPU = DTYPES["uint8"], device("cpu")
+# Those that tensors may lie in.
+_mapped: weakref.WeakSet[MappedFile] = weakref.WeakSet()
 
 
 def map_file(path: str) -> memoryview:
@@ -20,7 +59,80 @@ def map_file(path: str) -> memoryview:
     """
     with open(path, "rb") as file:
         _size(file, path)
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+        mapped = MappedFile(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        mapped.descriptor = os.dup(file.fileno())
+    weakref.finalize(mapped, os.close, mapped.descriptor)
+    mapped.address = storage_from_buffer(mapped).data_ptr()
+    _mapped.add(mapped)
+    return memoryview(mapped)
+
+
+def pieces(buffer: memoryview, place: int, count: int) -> Iterator[memoryview]:
+    """Bytes of a buffer, in pieces that are good until the next one: of a mapped file, from it."""
+    mapped, part = buffer.obj, buffer[place : place + count]
+    if not isinstance(mapped, MappedFile) or not count:
+        yield part
+        return
+    # The buffer may be a part of the file.
+    place = storage_from_buffer(part).data_ptr() - mapped.address
+    held = memoryview(bytearray(min(count, _PIECE)))
+    end = place + count
+    while place < end:
+        read = os.preadv(mapped.descriptor, [held[: end - place]], place)
+        if not read:
+            # The file is shorter by now.
+            return
+        yield held[:read]
+        place += read
+
+
+def reread(tensor: Tensor) -> Tensor:
+    """A copy of a tensor over a mapped file, read from the file; the tensor itself where it is
+    small, lies elsewhere, or where somebody has written to its pages."""
+    storage = tensor.untyped_storage()
+    if len(storage) < _WORTH_READING:
+        return tensor
+    address = storage.data_ptr()
+    for mapped in list(_mapped):
+        place = address - mapped.address
+        if 0 <= place and place + len(storage) <= len(mapped):
+            read = _bytes_of(mapped, place, len(storage))
+            break
+    else:
+        return tensor
+    if read is None:
+        return tensor
+    begin = tensor.storage_offset() * tensor.itemsize
+    return tensor_from_buffer(read, tensor.dtype, tensor.shape, tensor.stride(), begin)
+
+
+def _bytes_of(mapped: MappedFile, place: int, count: int) -> Storage | None:
+    """Bytes of the file in memory of this process; None where they may not be those mapped."""
+    if not _are_of_file(mapped.address + place, count):
+        return None
+    storage = empty_strided((count,), (1,), _BYTE, _CPU).untyped_storage()
+    buffer, done = memoryview(storage), 0
+    while done < count:
+        read = os.preadv(mapped.descriptor, [buffer[done:]], place + done)
+        if not read:
+            return None
+        done += read
+    return storage
+
+
+def _are_of_file(address: int, count: int) -> bool:
+    """Whether no page of this memory has been written to, as far as the system tells."""
+    first, last = address // mmap.PAGESIZE, (address + count - 1) // mmap.PAGESIZE
+    wanted = (last + 1 - first) * _ENTRY
+    try:
+        with open("/proc/self/pagemap", "rb", buffering=0) as table:
+            entries = os.pread(table.fileno(), wanted, first * _ENTRY)
+    except OSError:
+        return False
+    kinds = set(entries[_ENTRY - 1 :: _ENTRY])
+    return len(entries) == wanted and all(
+        kind & _OF_FILE or not kind & (_PRESENT | _SWAPPED) for kind in kinds
+    )
 
 
 def read_file(path: str) -> memoryview:
