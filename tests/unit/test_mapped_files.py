@@ -90,6 +90,38 @@ def test_what_lies_elsewhere_or_is_small_is_not_read(saved):
     assert reread(kept) is kept
 
 
+def test_lazy_conjugates_stay_what_they_are(tmp_path):
+    path = tmp_path / "weights.safetensors"
+    aten.safetensors.save_file({"one": aten.randn(600, 600)}, str(path))
+    loaded = aten.safetensors.load_file(str(path))["one"]
+    pairs = aten.view_as_complex(loaded.view(300, 600, 2)).conj()
+    assert aten.equal(reread(pairs), pairs)
+    assert reread(loaded) is not loaded
+
+
+def test_other_threads_map_meanwhile(saved):
+    import threading
+
+    weight = weight_of(load(saved))
+    failed = []
+
+    def map_files():
+        try:
+            for _ in range(200):
+                map_file(saved)
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=map_files) for _ in range(3)]
+    for one in threads:
+        one.start()
+    for _ in range(40):
+        assert aten.equal(reread(weight), weight)
+    for one in threads:
+        one.join()
+    assert not failed
+
+
 def test_compiled_programs_see_writes_to_weights(saved):
     program = load(saved)
     module = program.module()

@@ -69,8 +69,10 @@ class Node:
     @property
     def all_input_nodes(self) -> list[Node]:
         """The nodes among the arguments, each once, in the order they appear."""
-        found = dict.fromkeys(nodes_in(self.args))
-        found.update(dict.fromkeys(nodes_in(self.kwargs)))
+        found: dict[Node, None] = {}
+        _note_nodes(self.args, found)
+        if self.kwargs:
+            _note_nodes(self.kwargs, found)
         return list(found)
 
     def __repr__(self) -> str:
@@ -87,6 +89,18 @@ def nodes_in(value: Any) -> Iterator[Node]:
     elif isinstance(value, dict):
         for item in value.values():
             yield from nodes_in(item)
+
+
+def _note_nodes(value: Any, found: dict[Node, None]) -> None:
+    # As `nodes_in`, whose generators would take most of the time of a rewrite.
+    if isinstance(value, Node):
+        found[value] = None
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _note_nodes(item, found)
+    elif isinstance(value, dict):
+        for item in value.values():
+            _note_nodes(item, found)
 
 
 class Graph:

@@ -47,8 +47,9 @@ class MappedFile(mmap.mmap):
 
 
 _BYTE, _CPU = DTYPES["uint8"], device("cpu")
-# Those that tensors may lie in.
-_mapped: weakref.WeakSet[MappedFile] = weakref.WeakSet()
+# Those that tensors may lie in, by their descriptors. A list of its values is made at once,
+# whatever another thread maps meanwhile.
+_mapped: dict[int, weakref.ref[MappedFile]] = {}
 
 
 def map_file(path: str) -> memoryview:
@@ -61,10 +62,15 @@ def map_file(path: str) -> memoryview:
         _size(file, path)
         mapped = MappedFile(file.fileno(), 0, access=mmap.ACCESS_COPY)
         mapped.descriptor = os.dup(file.fileno())
-    weakref.finalize(mapped, os.close, mapped.descriptor)
+    weakref.finalize(mapped, _forget, mapped.descriptor)
     mapped.address = storage_from_buffer(mapped).data_ptr()
-    _mapped.add(mapped)
+    _mapped[mapped.descriptor] = weakref.ref(mapped)
     return memoryview(mapped)
+
+
+def _forget(descriptor: int) -> None:
+    _mapped.pop(descriptor, None)
+    os.close(descriptor)
 
 
 def pieces(buffer: memoryview, place: int, count: int) -> Iterator[memoryview]:
@@ -90,20 +96,22 @@ def reread(tensor: Tensor) -> Tensor:
     """A copy of a tensor over a mapped file, read from the file; the tensor itself where it is
     small, lies elsewhere, or where somebody has written to its pages."""
     storage = tensor.untyped_storage()
-    if len(storage) < _WORTH_READING:
+    if len(storage) < _WORTH_READING or tensor.is_conj() or tensor.is_neg():
         return tensor
-    address = storage.data_ptr()
-    for mapped in list(_mapped):
-        place = address - mapped.address
-        if 0 <= place and place + len(storage) <= len(mapped):
-            read = _bytes_of(mapped, place, len(storage))
-            break
-    else:
-        return tensor
+    mapped, place = _file_at(storage.data_ptr(), len(storage))
+    read = None if mapped is None else _bytes_of(mapped, place, len(storage))
     if read is None:
         return tensor
     begin = tensor.storage_offset() * tensor.itemsize
     return tensor_from_buffer(read, tensor.dtype, tensor.shape, tensor.stride(), begin)
+
+
+def _file_at(address: int, count: int) -> tuple[MappedFile | None, int]:
+    """The file that so much memory is mapped from, and where in it that begins."""
+    for mapped in [one() for one in list(_mapped.values())]:
+        if mapped is not None and mapped.address <= address <= mapped.address + len(mapped) - count:
+            return mapped, address - mapped.address
+    return None, 0
 
 
 def _bytes_of(mapped: MappedFile, place: int, count: int) -> Storage | None:
