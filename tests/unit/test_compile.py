@@ -549,3 +549,36 @@ def test_kernels_of_activations_are_met_by_convolutions():
         finally:
             library._destroy()
         assert compiled(x).unique().tolist() != [5.0]
+
+
+class Transposed(nn.Module):
+    """An image that is transposed once, sums of it, and norms of their rows."""
+
+    def __init__(self, reads_sum=False):
+        super().__init__()
+        self.embed = nn.Conv1d(5, 16, 3, padding=1)
+        self.norms = nn.ModuleList(nn.LayerNorm(16) for _ in range(3))
+        self.layers = nn.ModuleList(nn.Linear(16, 16) for _ in range(3))
+        self.register_buffer("places", aten.randn(12, 16))
+        self.reads_sum = reads_sum
+
+    def forward(self, x):
+        x = self.embed(x).permute(0, 2, 1) + self.places
+        for norm, layer in zip(self.norms, self.layers, strict=True):
+            x = x + layer(norm(x))
+        return x if self.reads_sum else self.norms[0](x)
+
+
+@pytest.mark.parametrize("reads_sum", [False, True])
+def test_sums_of_transposed_images_become_row_major_where_nobody_sees_it(reads_sum):
+    module = Transposed(reads_sum).eval()
+    compiled = aten.compile(module)
+    x = aten.randn(1, 5, 12)
+    with aten.no_grad():
+        found, expected = compiled(x), module(x)
+    assert aten.allclose(found, expected, rtol=1e-4, atol=1e-5)
+    assert found.stride() == expected.stride()
+    graph = compiled._compiled.programs()[0].graph
+    copies = [node for node in graph.nodes if node.target == "aten.clone.default"]
+    # A sum that is a result keeps the order that operators give, and so do those it is made of.
+    assert len(copies) == int(not reads_sum)

@@ -109,6 +109,9 @@ class _Partitioner:
         if not is_as_made(op):
             self.refusals[node] = "the operator has kernels of others"
             return group
+        if "alone" in node.meta:
+            self.refusals[node] = node.meta["alone"]
+            return group
         group.fused = True
         for one in node.all_input_nodes:
             other = self.home.get(one)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from aten.compiler.epilogues import with_epilogues, with_padding
 from aten.compiler.expansions import with_expansions
+from aten.compiler.layouts import with_row_major_sums
 from aten.compiler.products import with_weights_in_strips
 from aten.compiler.rewriting import Rewriting, users_of
 from aten.compiler.values import is_own, operator_of
@@ -22,7 +23,7 @@ def prepared(graph: Graph, steady: frozenset[str], strips: bool) -> Graph:
 
     What depends on the constants named `steady` alone is computed once.
     """
-    graph = without_unused(known_moments(graph, steady))
+    graph = with_row_major_sums(without_unused(known_moments(graph, steady)))
     graph = with_epilogues(with_padding(without_places(graph)))
     if not strips:
         return graph

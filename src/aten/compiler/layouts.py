@@ -1,0 +1,77 @@
+"""Sums whose elements lie in another order than their dimensions become row-major where only row
+norms and further such sums read them.
+
+A network that transposes an image once and adds to it ever after keeps that order in all sums, as
+its operators do one by one; every norm of rows then reads across memory. One copy ends that.
+"""
+
+from __future__ import annotations
+
+from aten._core.base.device import MEMORY_FORMATS
+from aten.compiler.rewriting import Rewriting, users_of
+from aten.compiler.values import is_own, is_row_major
+from aten.graph.ir import Graph, Node, TensorMeta
+
+_SUM, _NORM = "aten.add.Tensor", "aten.native_layer_norm.default"
+_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
+
+
+def with_row_major_sums(graph: Graph) -> Graph:
+    """The graph with copies of what such sums add, where there are fewer of these than sums."""
+    sums = _sums(graph)
+    copied = {
+        one for node in sums for one in node.all_input_nodes if one not in sums and not _is_row(one)
+    }
+    if len(copied) >= len(sums):
+        return graph
+    rewriting = Rewriting(graph)
+    copies: dict[Node, Node] = {}
+    for node in graph.nodes:
+        if node not in sums:
+            rewriting.keep(node)
+            continue
+        operands = []
+        for one in node.args[:2]:
+            if one in copied and one not in copies:
+                copies[one] = rewriting.call(
+                    "aten.clone.default", rewriting.of(one), memory_format=_CONTIGUOUS
+                )
+                copies[one].meta["alone"] = "a copy into another order goes by tiles"
+            operands.append(copies.get(one) or rewriting.of(one))
+        rewriting.current[node] = rewriting.call(_SUM, *operands)
+    return rewriting.finished()
+
+
+def _sums(graph: Graph) -> set[Node]:
+    """Sums in another order that nothing but row norms reads, and other ones of these."""
+    users = users_of(graph)
+    found: set[Node] = set()
+    for node in reversed(graph.nodes):
+        if _is_sum(node) and all(
+            one in found or (one.target == _NORM and one.args[0] is node and is_own(one))
+            for one in users.get(node, ())
+        ):
+            found.add(node)
+    return found
+
+
+def _is_sum(node: Node) -> bool:
+    """Whether it adds two floating-point tensors of the CPU to one that is not row-major."""
+    if node.target != _SUM or len(node.args) != 2 or not is_own(node):
+        return False
+    if node.kwargs.get("alpha", 1) != 1:
+        return False
+    if not all(isinstance(one, Node) for one in node.args):
+        return False
+    metas = [one.meta["val"] for one in (*node.args, node)]
+    return (
+        all(isinstance(one, TensorMeta) and one.device.type == "cpu" for one in metas)
+        and len({one.dtype for one in metas}) == 1
+        and metas[0].dtype.name in ("float32", "float64")
+        and all(isinstance(size, int) for one in metas for size in (*one.shape, *one.stride))
+        and not is_row_major(metas[-1])
+    )
+
+
+def _is_row(node: Node) -> bool:
+    return is_row_major(node.meta["val"])
