@@ -96,12 +96,12 @@ def test_activations(activation):
 
 
 def test_positions_that_are_left_over():
-    pair = ((1, 16, 67, 55), 24, 1, 1, 0, 3, 1, 1)
-    assert 67 * 55 % 16 == 5
+    pair = ((1, 16, 65, 65), 24, 1, 1, 0, 3, 1, 1)
+    assert 65 * 65 % 16 == 1
     given, said = operands(pair), numbers(pair)
-    image, expansion, weight = (one.double() for one in given[:3])
-    sizes = (image.abs(), expansion.abs(), weight.abs(), None, None)
-    bound = 4 * 17 * 2.0**-24 * 10 * (apart(*sizes, *said).numpy() + 10)
+    sizes = (one.double().abs() for one in given)
+    # Sums of 16 products and a bias, weighed and summed over nine taps and another bias.
+    bound = 2 * (17 + 10) * 2.0**-24 * apart(*sizes, *said).numpy()
     assert (numpy.abs(op(*given, *said).numpy() - apart(*given, *said).numpy()) <= bound).all()
 
 

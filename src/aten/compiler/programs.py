@@ -90,7 +90,10 @@ class _Preparation:
     def __init__(self, graph: Graph, constants: Sequence[Tensor]) -> None:
         self._parts = [_Part(nodes, graph, constants) for nodes in _apart(graph)]
         self._parts.sort(key=_Part.size, reverse=True)
-        self._sources = [one for part in self._parts for one in part.sources]
+        # Each once: they are looked at in every call.
+        self._sources = list(
+            {id(one): one for part in self._parts for one in part.sources}.values()
+        )
         self._count = len(graph.output_node.args[0])
         self._seen: list[tuple[int, int]] = []
         self._values: tuple[Any, ...] = ()

@@ -58,13 +58,14 @@ cdef class ConvolutionKernel(FastPath):
 
     cdef object ordinary(self, PyObject** stack):
         cdef PyObject* given[ARGUMENTS]
-        cdef int place
+        cdef Py_ssize_t rank
         if self.has_epilogue:
             return _convolved(stack)
-        for place in (PLAIN_PADDING, PLAIN_OUTPUT_PADDING):
-            if not _has_length(<object>stack[place], len(<object>stack[PLAIN_STRIDE])):
-                return None
         if <object>stack[PLAIN_TRANSPOSED] is not False:
+            return None
+        rank = len(<object>stack[PLAIN_STRIDE])
+        if not (_has_length(<object>stack[PLAIN_PADDING], rank)
+                and _has_length(<object>stack[PLAIN_OUTPUT_PADDING], rank)):
             return None
         memcpy(given, stack, RESIDUAL * sizeof(PyObject*))
         given[RESIDUAL] = <PyObject*>None
@@ -143,7 +144,7 @@ cdef bint _is_ordinary(Call* call, PyObject** stack) except -1:
     groups = <object>stack[GROUPS]
     if input.rank != rank or not (is_plain(input) and is_plain(weight) and input.count > 0):
         return False
-    return (fits(call, rank, input.sizes, weight, groups) and _are_added(call, stack, rank))
+    return fits(call, rank, input.sizes, weight, groups) and _are_added(call, stack, rank)
 
 
 cdef bint read_numbers(Call* call, PyObject** stack, int rank) except -1:

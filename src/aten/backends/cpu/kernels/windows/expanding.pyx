@@ -26,7 +26,8 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data
                                             require_memory)
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.windows.convolution_calls cimport (
-    ACTIVATION, ARGUMENTS, BIAS, Call, GROUPS, INPUT, MOST_TAPS, RESIDUAL, STRIDE, WEIGHT, fits, is_bias, is_plain, read_numbers, storage_of,
+    ACTIVATION, ARGUMENTS, BIAS, Call, GROUPS, INPUT, MOST_TAPS, RESIDUAL, STRIDE, WEIGHT, fits,
+    is_bias, is_plain, read_numbers, storage_of,
 )
 from aten.backends.cpu.kernels.windows.direct cimport (
     aten_window_kernels, aten_windows, kernels_of, multiply_here, takes_panels,
