@@ -13,6 +13,7 @@ import pytest
 
 import aten
 from aten.backends.cpu.kernels.windows import direct, expanding
+from aten.compiler import ahead
 from aten.ops.windows.epilogues import ACTIVATIONS
 
 op = aten.ops.fused.expanded_convolution
@@ -165,3 +166,19 @@ def test_windows_larger_than_the_image():
     given = (drawn(1, 3, 4, 4), drawn(5, 3, 1, 1), drawn(5, 1, 7, 7), None, None)
     with pytest.raises(RuntimeError):
         op(*given, *numbers((None, 5, 1, 1, 0, 7, 1, 1)))
+
+
+def test_programs_compiled_ahead_call_it(tmp_path):
+    module = aten.nn.Sequential(
+        aten.nn.Conv2d(8, 40, 1),
+        aten.nn.ReLU6(),
+        aten.nn.ZeroPad2d((0, 1, 0, 1)),
+        aten.nn.Conv2d(40, 40, 3, stride=2, groups=40),
+        aten.nn.SiLU(),
+    ).eval()
+    path, image = tmp_path / "expanding.atenc", drawn(1, 8, 112, 112)
+    ahead.compile_program(aten.export.export(module, (image,)), path)
+    assert b"expanded_convolution" in path.read_bytes()
+    with aten.no_grad():
+        (found,) = ahead.load(path).flat_call([image])
+        numpy.testing.assert_allclose(found.numpy(), module(image).numpy(), 1e-5, 1e-5)
