@@ -237,16 +237,18 @@ def define(
     schema = FunctionSchema.parse(f"{namespace}::{schema_text}")
     name, overload = schema.name.name, schema.name.overload
     key = f"{name}.{overload}" if overload else name
-    earlier = find_operator(f"{namespace}::{key}")
-    if earlier is not None:
-        raise RuntimeError(
-            f"{namespace}::{key} is defined already, at {earlier.entry.options.get('place')}, "
-            f"with the schema {earlier.schema_text}"
-        )
-    text = str(schema).removeprefix(f"{namespace}::")
-    entry = Entry(kind, schema.kind, options={"tags": tags, "place": caller_place()})
-    op = _materialize(OpOverload(namespace, name, overload, text, entry))
-    _defined.setdefault((namespace, name), []).append(key)
+    place = caller_place()
+    with _lock:
+        earlier = find_operator(f"{namespace}::{key}")
+        if earlier is not None:
+            raise RuntimeError(
+                f"{namespace}::{key} is defined already, at {earlier.entry.options.get('place')}, "
+                f"with the schema {earlier.schema_text}"
+            )
+        text = str(schema).removeprefix(f"{namespace}::")
+        entry = Entry(kind, schema.kind, options={"tags": tags, "place": place})
+        op = _materialize(OpOverload(namespace, name, overload, text, entry))
+        _defined.setdefault((namespace, name), []).append(key)
     _refresh(namespace, name)
     return op
 

@@ -253,8 +253,9 @@ def test_operands_of_unlike_ranks():
 def test_threads_that_are_first():
     """The rules are registered once, whichever threads ask for them first."""
     program = """
-import threading, warnings
+import sys, threading, warnings
 import aten
+sys.setswitchinterval(1e-6)
 warnings.simplefilter("error")
 x, barrier, wrong = aten.ones(3, 2), threading.Barrier(8), []
 def work():

@@ -12,6 +12,7 @@ of functions that have a complex derivative, the gradient times the derivative's
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ from aten import registry
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import OpOverload
+from aten._core.threads import forks
 from aten.backends import structured
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import Definition, Options, converted
@@ -30,6 +32,9 @@ from aten.prims.tangents import NOT_HOLOMORPHIC, PARTIALS, REAL_LINEAR, STEPS
 CHOOSING = frozenset({"condition", "mask", "pred"})
 # Graphs that a gradient's definition keeps, one for each combination of types.
 _MOST_TRACED = 64
+# Held by the thread that defines a gradient, until it has its kernels: others find it then.
+_defining = threading.RLock()
+forks.hold(_defining)
 
 
 class NoDerivativeError(Exception):
@@ -379,17 +384,29 @@ def _defined(
         for argument in op._schema.arguments
         if not str(argument.type).startswith("Tensor") or argument.name in needed
     ]
-    choosing = {argument.name for argument in arguments} & CHOOSING
     texts = [f"Tensor {name}" for name in leading]
     texts += [str(argument).replace("Tensor pred", "Tensor condition") for argument in arguments]
     name = "_".join(part for part in (op.name, op.overload, function.wanted) if part)
     if op.namespace != "aten":
         name = f"{op.namespace}_{name}"
     names = tuple(argument.name for argument in arguments)
-    found = registry.find_operator(f"gradient::{name}")
-    if found is not None:
-        return Derived(found, names, from_result=from_result, factor=factor)
-    made = registry.define("gradient", f"{name}({', '.join(texts)}) -> Tensor", kind="pointwise")
+    with _defining:
+        found = registry.find_operator(f"gradient::{name}")
+        if found is None:
+            schema = f"{name}({', '.join(texts)}) -> Tensor"
+            found = _define(schema, op, definition, function, CHOOSING.intersection(names))
+    return Derived(found, names, from_result=from_result, factor=factor)
+
+
+def _define(
+    schema: str,
+    op: OpOverload,
+    definition: Definition,
+    function: GradientFunction,
+    choosing: frozenset[str],
+) -> OpOverload:
+    """The operator of a gradient, with its kernels."""
+    made = registry.define("gradient", schema, kind="pointwise")
     made.entry.options["promotion"] = "default"
     # Operands may have been numbers, and are saved as such.
     made.entry.options["numbers_as_tensors"] = op.entry.options.get("numbers_as_tensors", False)
@@ -405,4 +422,4 @@ def _defined(
     own.options = Options(constants=definition.options.constants)
     structured.install_loops_pointwise(made)
     made.register(DispatchKey.Structured, decomposing_kernel(made, own), definition.place)
-    return Derived(made, names, from_result=from_result, factor=factor)
+    return made
