@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import numpy
 import pytest
 
 import aten
-from aten.backends.cpu.kernels.matrix.recurrent import lstm_steps, shares_of
+from aten.backends.cpu.kernels.matrix import matrix_tiles
+from aten.backends.cpu.kernels.matrix.recurrent import lstm_steps, units_of_a_block
+from aten.ops.networks.gates import MANY_STEPS
 
 EPSILON = 2.0**-24
 
@@ -76,17 +80,94 @@ def test_threads_and_other_sequences_change_no_bit(batch, width):
             assert aten.equal(one, other[:, row : row + 1])
 
 
-def test_the_shares_of_threads_are_equal():
+@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.parametrize(("batch", "width"), [(1, 256), (1, 150), (3, 150), (1, 7), (9, 48)])
+def test_blocks_of_any_size_give_the_same_bits(batch, width, vector_bytes):
+    """Those of the weight as it lies, which few steps read: one row has a kernel of its own."""
+    widest = matrix_tiles.vector_bytes()
+    if vector_bytes > widest:
+        pytest.skip("the processor has no such vectors")
+    given = operands(MANY_STEPS, batch, width)
+    matrix_tiles.set_vector_bytes(vector_bytes)
+    try:
+        expected = [aten.cat(one) for one in zip(*stepwise(MANY_STEPS, *given), strict=True)]
+        lanes = vector_bytes // 4
+        for units in (lanes, 2 * lanes, 3 * lanes):
+            found = aten.ops.fused.lstm_blocks_sequence(*given[:3], in_blocks(given[3], units))
+            for one, other in zip(found, expected, strict=True):
+                assert aten.equal(one, other)
+    finally:
+        matrix_tiles.set_vector_bytes(widest)
+
+
+def stepwise(steps, added, hidden, cell, weight):
+    """What each step alone makes of the states of the one before."""
+    for step in range(steps):
+        made = aten.ops.fused.lstm_sequence(added[step : step + 1], hidden, cell, weight)
+        hidden, cell = made[0][0], made[1][0]
+        yield made
+
+
+def in_blocks(weight, units):
+    width = weight.shape[1]
+    count = -(-width // units)
+    blocks = aten.zeros(4, count * units, width)
+    blocks[:, :width] = weight.view(4, width, width)
+    return blocks.view(4, count, units, width).permute(1, 0, 3, 2).contiguous()
+
+
+def test_blocks_are_whole_vectors_and_alike():
     threads = aten.get_num_threads()
+    lanes = matrix_tiles.vector_bytes() // 4
     try:
         for count in (1, 2, 3, 4):
             aten.set_num_threads(count)
-            for width in (1, 64, 96, 128, 250, 257):
-                shares = shares_of(64, width)
-                assert 1 <= shares <= count
-                assert width % shares == 0
+            for width in (1, 64, 96, 128, 250, 257, 650):
+                for batch in (1, 3, 64):
+                    units = units_of_a_block(width, batch)
+                    assert units in (lanes, 2 * lanes, 3 * lanes)
+                    blocks = ceil(width / units)
+                    share = ceil(blocks / count) * units
+                    assert share < width / count + 3 * lanes
     finally:
         aten.set_num_threads(threads)
+
+
+def test_blocks_that_are_otherwise_are_served():
+    """Of units that are no whole vectors, of doubles, turned: by the definition."""
+    given = operands(5, 3, 40)
+    expected = aten.ops.fused.lstm_sequence(*given)
+    blocks = in_blocks(given[3], 10)
+    others = [one.double() for one in given[:3]]
+    turned = blocks.permute(3, 2, 1, 0).contiguous().permute(3, 2, 1, 0)
+    for before, after in ((given[:3], blocks), (others, blocks.double()), (given[:3], turned)):
+        found = aten.ops.fused.lstm_blocks_sequence(*before, after)
+        for one, other in zip(found, expected, strict=True):
+            assert aten.allclose(one.float(), other, rtol=1e-4, atol=1e-5)
+    with pytest.raises(RuntimeError, match="lstm_blocks_sequence: expected blocks"):
+        aten.ops.fused.lstm_blocks_sequence(*given[:3], blocks[:3])
+    with pytest.raises(RuntimeError, match="lstm_blocks_sequence: expected blocks"):
+        aten.ops.fused.lstm_blocks_sequence(*given[:3], given[3])
+
+
+@pytest.mark.parametrize("batch", [1, 5])
+def test_programs_lay_weights_out_once(batch):
+    model = aten.nn.LSTM(24, 50, num_layers=2).eval()
+    rows = aten.randn(7, batch, 24)
+    with aten.inference_mode():
+        expected, (hidden, cell) = model(rows)
+        compiled = aten.compile(lambda x: model(x))
+        found, states = compiled(rows)
+        (program,) = compiled.programs()
+        called = [node.target for node in program.graph.nodes]
+        assert called.count("fused.lstm_blocks_sequence.default") == 2
+        assert aten.allclose(found, expected, atol=1e-6)
+        assert aten.allclose(states[0], hidden, atol=1e-6)
+        assert aten.allclose(states[1], cell, atol=1e-6)
+    with aten.no_grad():
+        model.weight_hh_l1.mul_(0.5)
+    with aten.inference_mode():
+        assert aten.allclose(compiled(rows)[0], model(rows)[0], atol=1e-6)
 
 
 def test_extreme_numbers():
@@ -123,7 +204,7 @@ def test_strides_and_other_types_are_served():
 
 def test_operands_that_do_not_go_together_are_refused():
     added, hidden, cell, weight = operands(4, 2, 8)
-    weights = weight.view(4, 1, 8, 8).permute(1, 3, 0, 2).contiguous()
+    weights = in_blocks(weight, matrix_tiles.vector_bytes() // 4)
     outs = aten.empty(4, 2, 8), aten.empty(4, 2, 8), aten.empty(4, 2, 32)
     assert lstm_steps(added, hidden, cell, weights, *outs)
     expected = [one.clone() for one in outs]
@@ -134,7 +215,8 @@ def test_operands_that_do_not_go_together_are_refused():
         (0, added.double()),
         (1, hidden[:1]),
         (2, cell.t().contiguous()),
-        (3, weights[..., :4].contiguous()),
+        (3, weights[..., :3].contiguous()),
+        (3, weights[:, :3].contiguous()),
         (3, weights.flatten()),
         (3, weight.t().contiguous()),
     ):

@@ -27,6 +27,7 @@ from aten.ops.windows.pool import FUSED_POOLS
 # The CPU's own functions, and what serves ordinary calls before one is asked.
 _OF_CPU: dict[str, Callable[..., Any]] = {
     "convolution_epilogue": conv.convolution_epilogue,
+    "lstm_blocks_sequence": recurrent.lstm_blocks_sequence,
     "lstm_sequence": recurrent.lstm_sequence,
     "max_pool2d": pool.largest_of_windows,
 }
@@ -49,6 +50,7 @@ def load() -> None:
         key = DispatchKey.CompositeExplicitAutograd
         op.register(key, ShieldedKernel(composition), place_of(composition))
         _install_for_cpu(op, composition)
+        op.adopt(kernel for kernels in op.registrations.kernels.values() for kernel in kernels)
 
 
 def _install_for_cpu(op: OpOverload, composition: Callable[..., Any]) -> None:

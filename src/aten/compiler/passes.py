@@ -9,6 +9,7 @@ from aten.compiler.epilogues import with_epilogues, with_padding
 from aten.compiler.expansions import with_expansions
 from aten.compiler.layouts import with_row_major_sums
 from aten.compiler.products import with_weights_in_strips
+from aten.compiler.recurrences import with_weights_in_blocks
 from aten.compiler.rewriting import Rewriting, users_of
 from aten.compiler.values import is_own, operator_of
 from aten.graph.ir import Graph, Node
@@ -19,7 +20,8 @@ _MAX_POOL = "aten.max_pool2d_with_indices.default"
 
 def prepared(graph: Graph, steady: frozenset[str], strips: bool) -> Graph:
     """`graph` as it is partitioned: batch norms, paddings, sums and activations taken into
-    convolutions, weights of products laid out in strips if that is asked for, nothing unused.
+    convolutions, weights of products and LSTMs laid out as kernels read them if `strips` asks for
+    it, nothing unused.
 
     What depends on the constants named `steady` alone is computed once.
     """
@@ -28,8 +30,14 @@ def prepared(graph: Graph, steady: frozenset[str], strips: bool) -> Graph:
     if not strips:
         return graph
     graph = with_expansions(graph)
+    graph = with_weights_in_blocks(graph, _steady_nodes(graph, steady))
+    return with_weights_in_strips(graph, _steady_nodes(graph, steady))
+
+
+def _steady_nodes(graph: Graph, steady: frozenset[str]) -> set[Node]:
+    """The constants of these names that nothing writes to, and what is computed of them alone."""
     inputs = {one for one in graph.placeholders if one.name in steady} - written_inputs(graph)
-    return with_weights_in_strips(graph, inputs.union(constant_part(graph, inputs)))
+    return inputs.union(constant_part(graph, inputs))
 
 
 def known_moments(graph: Graph, steady: frozenset[str]) -> Graph:

@@ -123,6 +123,29 @@ def lstm_sequence(
     return ops.aten.stack(hiddens), ops.aten.stack(cells), ops.aten.stack(gates)
 
 
+def lstm_blocks_sequence(
+    added: Tensor, hidden: Tensor, cell: Tensor, blocks: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`lstm_sequence` where the weight lies in blocks of units, as processors read it.
+
+    Of width w they are (count, 4, w, units): what makes gate g of unit b * units + u from the
+    states before is `blocks[b, g, :, u]`. What the last block has beyond w units is not read.
+    Compiled programs lay weights out like this once. Raises RuntimeError where sizes do not go
+    together.
+    """
+    width = cell.shape[-1]
+    if blocks.dim() != 4 or blocks.shape[1] != 4 or blocks.shape[0] * blocks.shape[3] < width:
+        raise RuntimeError(
+            f"lstm_blocks_sequence: expected blocks of (count, 4, {width}, units) with at least "
+            f"{width} units in all, got {list(blocks.shape)}"
+        )
+    by_gates = ops.aten.permute.default(blocks, [1, 0, 3, 2])
+    apart = ops.aten.reshape.default(by_gates, [4, -1, blocks.shape[2]])
+    units = ops.aten.slice.Tensor(apart, 1, 0, width)
+    weight = ops.aten.reshape.default(units, [4 * width, blocks.shape[2]])
+    return lstm_sequence(added, hidden, cell, weight)
+
+
 def curved_gates(cell: Tensor) -> Tensor:
     """For each of an LSTM's gates, in a row, 1 where it is a tanh and 0 where a sigmoid."""
     width = cell.shape[-1]
@@ -134,4 +157,6 @@ def curved_gates(cell: Tensor) -> Tensor:
 SEQUENCES: dict[str, Callable[..., tuple[Tensor, ...]]] = {
     "lstm_sequence(Tensor added, Tensor hidden, Tensor cell, Tensor weight)"
     " -> (Tensor, Tensor, Tensor)": lstm_sequence,
+    "lstm_blocks_sequence(Tensor added, Tensor hidden, Tensor cell, Tensor blocks)"
+    " -> (Tensor, Tensor, Tensor)": lstm_blocks_sequence,
 }

@@ -445,6 +445,65 @@ static TARGET void NAME(multiply)(const aten_block *whole)
     }
 }
 
+/* One row with `strips` whole strips that lie one after the other: all of them at once, as a sum
+   waits for itself at every step. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(row_of_strips)(const int strips, const int vectors, const aten_block *block, int64_t column)
+{
+    const ELEMENT *left = block->left, *right = (const ELEMENT *)block->right;
+    const ELEMENT *addend = block->addend;
+    const ELEMENT alpha = (ELEMENT)block->alpha, beta = (ELEMENT)block->beta;
+    const int64_t strip = block->depth * vectors * LANES;
+    ELEMENT *out = (ELEMENT *)block->out + column;
+    NAME(vector) total[4][3], value;
+    int64_t begin = 0, end, k;
+    int i, j;
+    right += column * block->right_column;
+    do {
+        end = block->depth - begin < ATEN_STRETCH ? block->depth : begin + ATEN_STRETCH;
+        ATEN_UNROLL for (i = 0; i < strips; i++)
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                total[i][j] = (NAME(vector)){0};
+        for (k = begin; k < end; k++) {
+            const ELEMENT *step = right + k * vectors * LANES;
+            const ELEMENT factor = left[k * block->left_step];
+            ATEN_UNROLL for (i = 0; i < strips; i++)
+                ATEN_UNROLL for (j = 0; j < vectors; j++)
+                    total[i][j] += factor
+                        * *(const NAME(unaligned) *)(step + i * strip + j * LANES);
+        }
+        ATEN_UNROLL for (i = 0; i < strips; i++)
+            ATEN_UNROLL for (j = 0; j < vectors; j++) {
+                const int64_t place = (i * vectors + j) * LANES;
+                value = begin ? total[i][j] : alpha * total[i][j];
+                ATEN_ROUND(value);
+                if (begin)
+                    value += *(const NAME(unaligned) *)(out + place);
+                else if (addend)
+                    value += beta * *(const NAME(unaligned) *)(addend + column + place);
+                *(NAME(unaligned) *)(out + place) = value;
+            }
+        begin = end;
+    } while (begin < block->depth);
+}
+
+/* The columns of one row that are whole strips, four strips at a time; how many they are. */
+static TARGET int64_t NAME(row_of_many_strips)(const aten_block *block)
+{
+    const int64_t together = 4 * block->width;
+    int64_t column = 0;
+    if (block->addend && block->addend_column != 1)
+        return 0;
+    for (; column + together <= block->columns; column += together)
+        if (block->width == 3 * LANES)
+            NAME(row_of_strips)(4, 3, block, column);
+        else if (block->width == 2 * LANES)
+            NAME(row_of_strips)(4, 2, block, column);
+        else
+            NAME(row_of_strips)(4, 1, block, column);
+    return column;
+}
+
 /* All rows with a right operand laid out in strips of `width` columns, each with all steps of the
    depth one after the other: it steps by the width, and a column is as far from the next one as the
    depth is long. It is read once from end to end, while a strip's results stay in the nearest
@@ -452,10 +511,10 @@ static TARGET void NAME(multiply)(const aten_block *whole)
 static TARGET void NAME(multiply_strips)(const aten_block *block)
 {
     const int64_t end = (block->columns + block->width - 1) / block->width * block->width;
-    int64_t column, next;
+    int64_t column = block->rows == 1 ? NAME(row_of_many_strips)(block) : 0, next;
     aten_steps steps = {0};
     aten_tile tile;
-    for (column = 0; column < end; column += block->width) {
+    for (; column < end; column += block->width) {
         steps.begin = 0;
         do {
             const int64_t left = block->depth - steps.begin;

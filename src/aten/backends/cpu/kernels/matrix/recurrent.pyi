@@ -1,6 +1,6 @@
 from aten._core.tensor.tensor import Tensor
 
-def shares_of(batch: int, width: int) -> int: ...
+def units_of_a_block(width: int, batch: int) -> int: ...
 def lstm_steps(
     added: Tensor,
     hidden: Tensor,
