@@ -7,8 +7,8 @@ from aten.backends.cpu.kernels.matrix.panel_strips cimport aten_panel_packs, ate
 
 cdef extern from "attention_levels.h" nogil:
     ctypedef struct aten_attention_rows:
-        void (*weigh)(float* row, int64_t count, int64_t room, float* largest,
-                      float* total) noexcept nogil
+        void (*weigh)(float* row, int64_t count, int64_t room, float scale, const float* mask,
+                      float* largest, float* total) noexcept nogil
         void (*weigh_again)(float* row, int64_t count, int64_t room,
                             float logarithm) noexcept nogil
         void (*go_back)(const float* weights, float* gradients, int64_t count, float base,

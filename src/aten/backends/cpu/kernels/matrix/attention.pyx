@@ -319,16 +319,39 @@ cdef void _attend_chunk(const Attention* all, const Block* block, int64_t begin,
             largest[index] = -INFINITY
             totals[index] = 0
         return
-    score(all, block, begin, seen, block.scores)
+    _multiply_keys(all, block, begin, seen, block.scores)
     for index in range(block.count):
-        all.rows.weigh(block.scores + index * CHUNK, seen_by(all, block, index, begin), seen,
-                       largest + index, totals + index)
+        _weigh_row(all, block, index, begin, seen, largest + index, totals + index)
     _weigh_values(all, block, begin, seen, gained)
+
+
+cdef void _weigh_row(const Attention* all, const Block* block, int64_t index, int64_t begin,
+                     int64_t seen, float* largest, float* total) noexcept nogil:
+    """Products of a row with keys become weights."""
+    cdef float* row = block.scores + index * CHUNK
+    cdef int64_t count = seen_by(all, block, index, begin)
+    cdef const char* mask = NULL
+    cdef float scale = all.scale
+    if all.mask.data != NULL and (all.mask.code != FLOAT32 or all.mask.column != 1):
+        _mask(all, block, index, begin, count, row)
+        scale = 1
+    elif all.mask.data != NULL:
+        mask = row_at(&all.mask, all, block, index) + begin * 4
+    all.rows.weigh(row, count, seen, scale, <const float*>mask, largest, total)
 
 
 cdef void score(const Attention* all, const Block* block, int64_t begin, int64_t seen,
                  float* scores) noexcept nogil:
     """Masked scores of the block's rows with so many keys of the chunk at `begin`."""
+    cdef int64_t index
+    _multiply_keys(all, block, begin, seen, scores)
+    for index in range(block.count):
+        _mask(all, block, index, begin, seen_by(all, block, index, begin), scores + index * CHUNK)
+
+
+cdef void _multiply_keys(const Attention* all, const Block* block, int64_t begin, int64_t seen,
+                         float* scores) noexcept nogil:
+    """Products of the block's rows with so many keys of the chunk at `begin`."""
     cdef int64_t lanes = all.tiles.lanes, strip = 3 * all.tiles.lanes
     cdef int64_t index, column, columns, width
     cdef const char* keys = keys_at(&all.key, block, begin)
@@ -349,8 +372,6 @@ cdef void score(const Attention* all, const Block* block, int64_t begin, int64_t
         tile.right_step = width * 4
         tile.out = scores + column
         run_strip(all.score_tiles, &tile, block.count, columns, 0)
-    for index in range(block.count):
-        _mask(all, block, index, begin, seen_by(all, block, index, begin), scores + index * CHUNK)
 
 
 cdef char* keys_at(const Heads* heads, const Block* block, int64_t begin) noexcept nogil:

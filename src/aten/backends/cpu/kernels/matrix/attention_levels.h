@@ -4,9 +4,13 @@
 #define ATEN_ATTENTION_LEVELS
 
 #include <stdint.h>
+#include <string.h>
+
+#include "matrix_levels.h"
 
 typedef struct {
-    void (*weigh)(float *row, int64_t count, int64_t room, float *largest, float *total);
+    void (*weigh)(float *row, int64_t count, int64_t room, float scale, const float *mask,
+                  float *largest, float *total);
     void (*weigh_again)(float *row, int64_t count, int64_t room, float logarithm);
     void (*go_back)(const float *weights, float *gradients, int64_t count, float base, float scale);
     void (*mix)(float *first, const float *second, int64_t count, float a, float b);
@@ -23,12 +27,17 @@ typedef struct {
 #define TARGET __attribute__((target("avx2,fma")))
 #define LANES 8
 #define NAME(stem) aten_attention_##stem##_32
+#define LARGER(first, second) _mm256_max_ps((__m256)(first), (__m256)(second))
 #include "attention_rows.h"
 
 #define TARGET                                                                                   \
     __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma,prefer-vector-width=512")))
 #define LANES 16
 #define NAME(stem) aten_attention_##stem##_64
+#define LOAD_PART(from, count) _mm512_maskz_loadu_ps((__mmask16)((1u << (count)) - 1), from)
+#define LARGER(first, second) _mm512_max_ps((__m512)(first), (__m512)(second))
+#define SUM_OF(vector) _mm512_reduce_add_ps((__m512)(vector))
+#define MOST_OF(vector) _mm512_reduce_max_ps((__m512)(vector))
 #include "attention_rows.h"
 #endif
 

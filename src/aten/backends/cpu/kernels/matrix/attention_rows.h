@@ -1,29 +1,104 @@
 /* Rows of attention scores, compiled for one level of vector instructions.
 
-   Included once for each, with NAME(stem), TARGET and LANES. Rows have room up to a whole vector. */
+   Included once for each, with NAME(stem), TARGET and LANES, and where there are instructions for
+   them LOAD_PART(from, count), LARGER(first, second), SUM_OF(vector) and MOST_OF(vector). Rows have room up to a whole vector. */
 
 typedef float NAME(floats) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef int32_t NAME(ints) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 
 #include "exponential.h"
 
-/* `count` scores become exp(score - largest), what follows them up to `room` zeros. The largest is
-   minus infinity where all of them are, and all become zeros. */
-static TARGET void NAME(weigh)(float *row, int64_t count, int64_t room, float *largest, float *total)
+static inline __attribute__((always_inline)) TARGET NAME(floats)
+NAME(choose)(NAME(ints) chosen, NAME(floats) first, NAME(floats) second)
+{
+    return (NAME(floats))((chosen & (NAME(ints))first) | (~chosen & (NAME(ints))second));
+}
+
+/* The second where the first is no number. */
+static inline __attribute__((always_inline)) TARGET NAME(floats)
+NAME(larger)(NAME(floats) first, NAME(floats) second)
+{
+#ifdef LARGER
+    return (NAME(floats))LARGER(first, second);
+#else
+    return NAME(choose)(first > second, first, second);
+#endif
+}
+
+/* Halves are added to halves. */
+static inline __attribute__((always_inline)) TARGET float NAME(sum)(NAME(floats) value)
+{
+#ifdef SUM_OF
+    return SUM_OF(value);
+#else
+    float lanes[LANES];
+    int half, i;
+    memcpy(lanes, &value, sizeof lanes);
+    ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
+        ATEN_UNROLL for (i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
+#endif
+}
+
+static inline __attribute__((always_inline)) TARGET float NAME(most)(NAME(floats) value)
+{
+#ifdef MOST_OF
+    return MOST_OF(value);
+#else
+    float lanes[LANES];
+    int half, i;
+    memcpy(lanes, &value, sizeof lanes);
+    ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
+        ATEN_UNROLL for (i = 0; i < half; i++)
+            lanes[i] = lanes[i + half] > lanes[i] ? lanes[i + half] : lanes[i];
+    return lanes[0];
+#endif
+}
+
+/* The first elements of a vector of which the others do not matter. */
+static inline __attribute__((always_inline)) TARGET NAME(floats)
+NAME(part)(const float *from, int64_t count)
+{
+#ifdef LOAD_PART
+    return (NAME(floats))LOAD_PART(from, count);
+#else
+    NAME(floats) value = {0};
+    memcpy(&value, from, count * sizeof(float));
+    return value;
+#endif
+}
+
+/* `count` scores times `scale`, plus a mask's numbers where there is one, become
+   exp(score - largest), what follows them up to `room` zeros. The largest is minus infinity where
+   all of them are, and all become zeros. */
+static TARGET void NAME(weigh)(float *row, int64_t count, int64_t room, float scale,
+                               const float *mask, float *largest, float *total)
 {
     const int64_t end = (count + LANES - 1) / LANES * LANES;
-    NAME(floats) most = (NAME(floats)){0} - __builtin_inff(), sum = {0};
-    float top = -__builtin_inff(), all = 0;
+    const NAME(floats) nothing = (NAME(floats)){0} - __builtin_inff();
+    NAME(floats) most = nothing, sum = {0}, value;
+    NAME(ints) lane = {0};
+    float top, all = 0;
     int64_t i;
-    for (i = count; i < end; i++)
-        row[i] = -__builtin_inff();
-    for (i = 0; i < end; i += LANES) {
-        const NAME(floats) value = *(NAME(floats) *)(row + i);
-        const NAME(ints) more = value > most;
-        most = (NAME(floats))(((NAME(ints))value & more) | ((NAME(ints))most & ~more));
+    for (i = 0; i + LANES <= count; i += LANES) {
+        value = *(NAME(floats) *)(row + i) * scale;
+        if (mask)
+            value += *(const NAME(floats) *)(mask + i);
+        *(NAME(floats) *)(row + i) = value;
+        most = NAME(larger)(value, most);
     }
-    for (i = 0; i < LANES; i++)
-        top = most[i] > top ? most[i] : top;
+    if (i < count) {
+        ATEN_UNROLL for (int j = 0; j < LANES; j++)
+            lane[j] = j;
+        value = *(NAME(floats) *)(row + i) * scale;
+        if (mask)
+            value += NAME(part)(mask + i, count - i);
+        value = NAME(choose)(lane < (int32_t)(count - i), value, nothing);
+        *(NAME(floats) *)(row + i) = value;
+        most = NAME(larger)(value, most);
+    }
+    top = NAME(most)(most);
     if (top == -__builtin_inff()) {
         /* Nothing but minus infinity, and NaN, which stays. */
         for (i = 0; i < count; i++)
@@ -31,12 +106,11 @@ static TARGET void NAME(weigh)(float *row, int64_t count, int64_t room, float *l
         top = all != all ? all : top;
     } else {
         for (i = 0; i < end; i += LANES) {
-            const NAME(floats) value = NAME(exp)(*(NAME(floats) *)(row + i) - top);
+            value = NAME(exp)(*(NAME(floats) *)(row + i) - top);
             *(NAME(floats) *)(row + i) = value;
             sum += value;
         }
-        for (i = 0; i < LANES; i++)
-            all += sum[i];
+        all = NAME(sum)(sum);
     }
     for (i = count; i < room; i++)
         row[i] = 0;
@@ -104,3 +178,7 @@ static const aten_attention_rows NAME(rows) = {
 #undef NAME
 #undef TARGET
 #undef LANES
+#undef LOAD_PART
+#undef LARGER
+#undef SUM_OF
+#undef MOST_OF
