@@ -1,8 +1,9 @@
-"""Sums whose elements lie in another order than their dimensions become row-major where only row
-norms and further such sums read them.
+"""What row norms read is row-major: they would read across memory otherwise.
 
-A network that transposes an image once and adds to it ever after keeps that order in all sums, as
-its operators do one by one; every norm of rows then reads across memory. One copy ends that.
+Sums whose elements lie in another order than their dimensions become row-major where only row norms
+and further such sums read them. A network that transposes an image once and adds to it ever after
+keeps that order in all sums, as its operators do one by one. One copy ends that. Other operands of
+norms are copied: by tiles, which takes a fraction of what such a norm does.
 """
 
 from __future__ import annotations
@@ -33,13 +34,33 @@ def with_row_major_sums(graph: Graph) -> Graph:
         operands = []
         for one in node.args[:2]:
             if one in copied and one not in copies:
-                copies[one] = rewriting.call(
-                    "aten.clone.default", rewriting.of(one), memory_format=_CONTIGUOUS
-                )
-                copies[one].meta["alone"] = "a copy into another order goes by tiles"
+                copies[one] = _copy(rewriting, one)
             operands.append(copies.get(one) or rewriting.of(one))
         rewriting.current[node] = rewriting.call(_SUM, *operands)
     return rewriting.finished()
+
+
+def with_row_major_norms(graph: Graph) -> Graph:
+    """The graph with copies of what row norms read in another order."""
+    rewriting = Rewriting(graph)
+    copies: dict[Node, Node] = {}
+    for node in graph.nodes:
+        source = node.args[0] if node.target == _NORM and is_own(node) else None
+        if not isinstance(source, Node) or not _is_turned([source]):
+            rewriting.keep(node)
+            continue
+        if source not in copies:
+            copies[source] = _copy(rewriting, source)
+        made = rewriting.keep(node)
+        made.args = (copies[source], *made.args[1:])
+    return rewriting.finished() if copies else graph
+
+
+def _copy(rewriting: Rewriting, node: Node) -> Node:
+    source = rewriting.of(node)
+    made = rewriting.call("aten.clone.default", source, memory_format=_CONTIGUOUS)
+    made.meta["alone"] = "a copy into another order goes by tiles"
+    return made
 
 
 def _sums(graph: Graph) -> set[Node]:
@@ -63,7 +84,12 @@ def _is_sum(node: Node) -> bool:
         return False
     if not all(isinstance(one, Node) for one in node.args):
         return False
-    metas = [one.meta["val"] for one in (*node.args, node)]
+    return _is_turned([*node.args, node])
+
+
+def _is_turned(nodes: list[Node]) -> bool:
+    """Whether they are of one floating-point type, and the last is not row-major."""
+    metas = [one.meta["val"] for one in nodes]
     return (
         all(isinstance(one, TensorMeta) and one.device.type == "cpu" for one in metas)
         and len({one.dtype for one in metas}) == 1

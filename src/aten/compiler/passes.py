@@ -5,9 +5,11 @@ Each takes a graph and gives one; all are listed in `prepared`.
 
 from __future__ import annotations
 
+from math import prod
+
 from aten.compiler.epilogues import with_epilogues, with_padding
 from aten.compiler.expansions import with_expansions
-from aten.compiler.layouts import with_row_major_sums
+from aten.compiler.layouts import with_row_major_norms, with_row_major_sums
 from aten.compiler.products import with_weights_in_strips
 from aten.compiler.recurrences import with_weights_in_blocks
 from aten.compiler.rewriting import Rewriting, users_of
@@ -16,6 +18,8 @@ from aten.graph.ir import Graph, Node
 from aten.registry import USER_DEFINED
 
 _MAX_POOL = "aten.max_pool2d_with_indices.default"
+# Elements of a factory's result that may stay in memory between calls.
+_FEW = 1 << 20
 
 
 def prepared(graph: Graph, steady: frozenset[str], strips: bool) -> Graph:
@@ -26,6 +30,7 @@ def prepared(graph: Graph, steady: frozenset[str], strips: bool) -> Graph:
     What depends on the constants named `steady` alone is computed once.
     """
     graph = with_row_major_sums(without_unused(known_moments(graph, steady)))
+    graph = with_row_major_norms(graph)
     graph = with_epilogues(with_padding(without_places(graph)))
     if not strips:
         return graph
@@ -172,17 +177,43 @@ def without_unused(graph: Graph) -> Graph:
 
 def constant_part(graph: Graph, constants: set[Node]) -> list[Node]:
     """Calls that depend on nothing but constants, which the program does not write to: they give
-    the same whenever it runs. Random numbers and factories are none of them."""
+    the same whenever it runs. Random numbers are none of them, nor is what a result may share
+    memory with: whoever gets it may write to it."""
     same = constants - written_inputs(graph)
+    given = _handed_out(graph)
     found = []
     for node in graph.nodes:
-        operands = node.all_input_nodes
-        if node.op != "call_function" or not operands or has_effect(node):
+        if node.op != "call_function" or node in given or has_effect(node):
             continue
-        if same.issuperset(operands):
+        operands = node.all_input_nodes
+        if same.issuperset(operands) if operands else _is_small_factory(node):
             same.add(node)
             found.append(node)
     return found
+
+
+def _handed_out(graph: Graph) -> set[Node]:
+    """What a result is or may be a view of."""
+    found: set[Node] = set()
+    waiting = list(graph.output_node.all_input_nodes)
+    while waiting:
+        node = waiting.pop()
+        if node in found:
+            continue
+        found.add(node)
+        op = operator_of(node)
+        if op is None or op._schema.is_view or op.entry.kind == "composite":
+            waiting += node.all_input_nodes
+    return found
+
+
+def _is_small_factory(node: Node) -> bool:
+    """Whether it makes the same elements in every call, and so few that they may stay."""
+    op = operator_of(node)
+    if op is None or op.entry.kind != "factory" or op.name.startswith("empty"):
+        return False
+    sizes = node.meta["val"].shape
+    return all(isinstance(size, int) for size in sizes) and prod(sizes) <= _FEW
 
 
 def has_effect(node: Node) -> bool:

@@ -95,7 +95,7 @@ class _Preparation:
             {id(one): one for part in self._parts for one in part.sources}.values()
         )
         self._count = len(graph.output_node.args[0])
-        self._seen: list[tuple[int, int]] = []
+        self._seen: list[tuple[int, int]] | None = None
         self._values: tuple[Any, ...] = ()
 
     def __call__(self) -> tuple[Any, ...]:
