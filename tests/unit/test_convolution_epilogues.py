@@ -23,7 +23,8 @@ UNIT = 2.0**-24
 LIMITS = {"none": [], "relu": [], "hardtanh": [-0.5, 6.0]}
 CURVES = {"sigmoid": [], "silu": [], "hardswish": [], "gelu": [], "gelu_tanh": []}
 # Input, weight, stride, padding, dilation, groups: panels with and without positions that are left
-# over, more channels than a stretch, planes in lines and in any order, one and three dimensions.
+# over, more channels than a stretch, few channels with lines of whole vectors and planes that keep
+# each other out of caches, planes in lines and in any order, one and three dimensions.
 LAYERS = [
     ((1, 3, 19, 21), (16, 3, 3, 3), [2, 2], [1, 1], [1, 1], 1),
     ((2, 40, 7, 7), (33, 40, 3, 3), [1, 1], [1, 1], [1, 1], 1),
@@ -34,6 +35,8 @@ LAYERS = [
     ((1, 3, 7, 7), (3, 1, 5, 5), [1, 1], [2, 2], [1, 1], 3),
     ((1, 3, 29, 31), (6, 1, 3, 3), [2, 2], [1, 1], [1, 1], 3),
     ((1, 3, 20, 23), (3, 1, 2, 3), [1, 3], [1, 0], [2, 1], 3),
+    ((2, 3, 21, 64), (11, 3, 7, 7), [2, 2], [3, 3], [1, 1], 1),
+    ((1, 3, 64, 64), (9, 3, 7, 7), [2, 2], [3, 3], [1, 1], 1),
     ((2, 8, 50), (24, 8, 3), [1], [1], [1], 1),
     ((1, 4, 6, 7, 8), (8, 2, 2, 3, 2), [2, 1, 2], [1, 0, 1], [1, 2, 1], 2),
 ]

@@ -6,7 +6,8 @@ A panel holds what taps see again for each of them, which few rows of weights do
 Planes are copied with padding around them, and parted by the steps of the window, so that a tap looks
 at a run of memory from any strip of positions; where a line of these ends, there are some that are
 none.
-Sums are made in the order of panels, and go to where positions lie a strip at a time.
+Sums are made in the order of panels. Where lines of positions are whole vectors they are made where
+they lie, else strips go over the ends of lines, and from there to where positions lie.
 """
 
 from libc.stdint cimport int64_t
@@ -15,7 +16,8 @@ from libc.string cimport memset
 
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.windows.direct cimport (
-    ATEN_VECTORS, aten_window_kernels, aten_window_tile, aten_windows,
+    ATEN_ALIAS, ATEN_CUT, ATEN_VECTORS, aten_finish, aten_window_kernels, aten_window_tile,
+    aten_windows,
 )
 from aten.backends.cpu.kernels.windows.sliding cimport Sliding, copy_slots, plan_sliding
 
@@ -126,13 +128,7 @@ cdef void _multiply_chunk(const Gliding* gliding, const char* copied, int64_t im
     """Strip after strip of the positions of a chunk."""
     cdef const aten_windows* work = gliding.work
     cdef int64_t size = gliding.sliding.size
-    cdef int64_t lanes = gliding.kernels.lanes
-    cdef int64_t count = (rows - 1) * gliding.sliding.pitch + columns
-    cdef int64_t vectors = (count + lanes - 1) // lanes
-    cdef int64_t strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
-    cdef int64_t depth = work.inputs * work.taps
-    cdef int64_t first = group * work.outputs
-    cdef int64_t place = 0, begin
+    cdef int64_t first = group * work.outputs, line
     cdef aten_window_tile tile
     cdef char* out = <char*>work.out + (
         image * work.out_batch + first * work.out_channel + z * work.out_strides[0]
@@ -147,23 +143,80 @@ cdef void _multiply_chunk(const Gliding* gliding, const char* copied, int64_t im
     tile.source = NULL
     tile.addend = NULL
     tile.source_row = 0
+    if _is_whole(gliding, columns):
+        tile.out_row = work.out_channel
+        for line in range(rows):
+            _multiply_line(gliding, &tile, copied + line * gliding.sliding.pitch * size, first,
+                           columns, out + line * work.out_strides[1] * size)
+    else:
+        _multiply_lines(gliding, &tile, copied, first, rows, columns, held, out)
+
+
+cdef bint _is_whole(const Gliding* gliding, int64_t columns) noexcept nogil:
+    """Whether sums of a line can be made where they lie: in whole vectors, of channels that do not
+    keep each other out of the caches."""
+    cdef const aten_windows* work = gliding.work
+    cdef int64_t size = gliding.sliding.size
+    return (columns % gliding.kernels.lanes == 0 and gliding.out_size == size
+            and (work.inputs * work.taps <= gliding.stretch
+                 or work.out_channel * size % ATEN_ALIAS != 0))
+
+
+cdef void _multiply_line(const Gliding* gliding, aten_window_tile* tile, const char* copied,
+                         int64_t first, int64_t columns, char* out) noexcept nogil:
+    """The positions of a line, in strips of about as many."""
+    cdef int64_t lanes = gliding.kernels.lanes
+    cdef int64_t vectors = columns // lanes
+    cdef int64_t strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
+    cdef int64_t size = gliding.sliding.size
+    while strips > 0:
+        tile.width = tile.columns = (vectors + strips - 1) // strips * lanes
+        tile.out = out
+        _multiply_strip(gliding, tile, copied, first, gliding.work.finish)
+        copied += tile.columns * size
+        out += tile.columns * size
+        vectors -= tile.columns // lanes
+        strips -= 1
+
+
+cdef void _multiply_lines(const Gliding* gliding, aten_window_tile* tile, const char* copied,
+                          int64_t first, int64_t rows, int64_t columns, char* held,
+                          char* out) noexcept nogil:
+    """The positions of some lines, in strips that go over their ends."""
+    cdef int64_t lanes = gliding.kernels.lanes
+    cdef int64_t count = (rows - 1) * gliding.sliding.pitch + columns
+    cdef int64_t vectors = (count + lanes - 1) // lanes
+    cdef int64_t strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
+    cdef int64_t place = 0
     tile.out = held
     while strips > 0:
         tile.width = tile.columns = tile.out_row = (vectors + strips - 1) // strips * lanes
-        tile.right = copied + place * size
-        begin = 0
-        while begin < depth:
-            tile.depth = min(gliding.stretch, depth - begin)
-            tile.left = <const char*>work.weight + (first * work.weight_row + begin) * size
-            tile.offsets = gliding.offsets + begin
-            tile.adds = begin > 0
-            gliding.kernels.multiply(&tile, work.outputs)
-            begin += gliding.stretch
+        _multiply_strip(gliding, tile, copied + place * gliding.sliding.size, first, NULL)
         _write_strip(gliding, held, place, min(tile.columns, count - place), tile.columns, columns,
                      out)
         place += tile.columns
         vectors -= tile.columns // lanes
         strips -= 1
+
+
+cdef void _multiply_strip(const Gliding* gliding, aten_window_tile* tile, const char* copied,
+                          int64_t first, const aten_finish* finish) noexcept nogil:
+    """All channels of a strip, one stretch of the depth after the other."""
+    cdef const aten_windows* work = gliding.work
+    cdef int64_t depth = work.inputs * work.taps, begin = 0
+    tile.right = copied
+    while begin < depth:
+        tile.depth = min(gliding.stretch, depth - begin)
+        tile.left = <const char*>work.weight + (
+            first * work.weight_row + begin) * gliding.sliding.size
+        tile.offsets = gliding.offsets + begin
+        tile.adds = begin > 0
+        tile.finish = finish if begin + tile.depth == depth else NULL
+        gliding.kernels.multiply(tile, work.outputs)
+        begin += gliding.stretch
+    if finish != NULL and finish.activation != ATEN_CUT:
+        gliding.kernels.finish(finish, False, <char*>tile.out, tile.out_row, work.outputs,
+                               tile.columns)
 
 
 cdef void _write_strip(const Gliding* gliding, const char* held, int64_t place, int64_t count,
