@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from aten._core.dispatch.replaying import WriteGuard
 from aten._core.tensor.tensor import Tensor
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.partition import LEAST_OPERATORS, Partition, partition
@@ -95,18 +96,18 @@ class _Preparation:
             {id(one): one for part in self._parts for one in part.sources}.values()
         )
         self._count = len(graph.output_node.args[0])
-        self._seen: list[tuple[int, int]] | None = None
+        self._guard: WriteGuard | None = None
         self._values: tuple[Any, ...] = ()
 
     def __call__(self) -> tuple[Any, ...]:
-        seen = [(one._version, id(one.untyped_storage())) for one in self._sources]
-        if seen != self._seen:
+        if self._guard is None or not self._guard.holds():
+            guard = WriteGuard(self._sources)
             values: list[Any] = [None] * self._count
             for part in self._parts:
                 for place, value in zip(part.places, part(), strict=True):
                     values[place] = value
             # In this order: another thread sees values that are at least as new.
-            self._values, self._seen = tuple(values), seen
+            self._values, self._guard = tuple(values), guard
         return self._values
 
 

@@ -5,14 +5,14 @@ from types import CellType
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from aten._core.base.dtypes cimport default_dtype_code
-from aten._core.base.keys cimport LocalState, local_state
+from aten._core.base.keys cimport LocalState, inference_bit, local_state
 from aten._core.dispatch.dispatcher cimport registration_epoch
 from aten._core.tensor.tensor cimport Tensor
-from aten._core.tensor.tensor_impl cimport TensorImpl
+from aten._core.tensor.tensor_impl cimport TensorImpl, version_of
 
 cdef extern from "Python.h":
     object PyObject_Vectorcall(PyObject*, PyObject* const*, size_t, PyObject*)
@@ -192,6 +192,50 @@ cdef bint _holds_all(object container, object value) except -1:
         if not _is(found, expected):
             return False
     return True
+
+
+cdef class WriteGuard:
+    """Whether nobody has written to some tensors, or given them other memory, since this was made.
+
+    Raises RuntimeError for tensors of inference mode, whose writes are not counted.
+    """
+
+    cdef tuple given
+    cdef tuple storages
+    cdef uint32_t* versions
+
+    def __cinit__(self):
+        self.versions = NULL
+
+    def __init__(self, tensors not None):
+        cdef Py_ssize_t place
+        cdef TensorImpl tensor
+        self.given = tuple(tensors)
+        self.versions = <uint32_t*> PyMem_Malloc(max(1, len(self.given)) * sizeof(uint32_t))
+        if self.versions == NULL:
+            raise MemoryError()
+        storages = []
+        for place in range(len(self.given)):
+            tensor = <TensorImpl?> self.given[place]
+            if tensor.keys & inference_bit():
+                raise RuntimeError("a tensor of inference mode does not count its writes")
+            self.versions[place] = version_of(tensor)
+            storages.append(tensor.storage)
+        self.storages = tuple(storages)
+
+    def __dealloc__(self):
+        PyMem_Free(self.versions)
+
+    def holds(self):
+        """Whether it is so."""
+        cdef Py_ssize_t place
+        cdef TensorImpl tensor
+        for place in range(len(self.given)):
+            tensor = <TensorImpl> self.given[place]
+            if (<PyObject*> tensor.storage != <PyObject*> self.storages[place]
+                    or version_of(tensor) != self.versions[place]):
+                return False
+        return True
 
 
 cdef class _Call:

@@ -129,6 +129,15 @@ cdef inline void count_write(TensorImpl tensor) noexcept:
         tensor.storage.version += 1
 
 
+cdef inline uint32_t version_of(TensorImpl tensor) noexcept:
+    """How often it, or one that is a view with it, has been written to."""
+    if has_own_versions(tensor):
+        return tensor.versions.count
+    if tensor.storage.left is not None:
+        return tensor.storage.left.count
+    return tensor.storage.version
+
+
 cdef inline int reserve(TensorImpl tensor, int rank) except -1:
     """Room for `rank` sizes and strides, whose values are not kept."""
     tensor.sizes = tensor.inline_geometry

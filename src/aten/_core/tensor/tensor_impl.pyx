@@ -443,11 +443,7 @@ cdef class TensorImpl:
         """
         if self.keys & inference_bit():
             raise RuntimeError("_version: writes to a tensor of inference mode are not counted")
-        if has_own_versions(self):
-            return self.versions.count
-        if self.storage.left is not None:
-            return self.storage.left.count
-        return self.storage.version
+        return version_of(self)
 
     @property
     def _is_wrapped_number(self):
