@@ -12,7 +12,10 @@ from aten._core.dispatch.shielding import ShieldedKernel
 from aten.backends import structured
 from aten.backends.cpu.kernels.matrix.strips import StripsKernel
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
-from aten.backends.cpu.kernels.windows.expanding import ExpandedConvolutionKernel
+from aten.backends.cpu.kernels.windows.expanding import (
+    ExpandedConvolutionKernel,
+    InvertedResidualKernel,
+)
 from aten.backends.cpu.kernels.windows.strip_convolutions import StripsConvolutionKernel
 from aten.backends.cpu.operators import recurrent
 from aten.backends.cpu.operators.windows import conv, pool
@@ -34,6 +37,7 @@ _OF_CPU: dict[str, Callable[..., Any]] = {
 _KERNELS: dict[str, Callable[[Kernel], Kernel]] = {
     "convolution_epilogue": lambda otherwise: ConvolutionKernel(otherwise, True),
     "expanded_convolution": ExpandedConvolutionKernel,
+    "inverted_residual": InvertedResidualKernel,
     "strips_convolution": StripsConvolutionKernel,
     "strips_product": StripsKernel,
 }

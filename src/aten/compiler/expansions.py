@@ -1,7 +1,9 @@
 """Convolutions whose result one convolution by channels alone reads become one call with it.
 
 `fused::expanded_convolution` computes some channels of the first one, a band of rows at a time, and
-what sees them at once: a result that is larger than a cache is never written.
+what sees them at once: a result that is larger than a cache is never written. Where only a
+convolution of windows of one position reads what that gives, it is a part of the call, too:
+`fused::inverted_residual`.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from aten.graph.ir import Graph, Node, TensorMeta
 
 _CONVOLUTION, _EPILOGUE = "aten.convolution.default", "fused.convolution_epilogue.default"
 _EXPANDED = "fused.expanded_convolution.default"
+_INVERTED = "fused.inverted_residual.default"
 # Elements of the first one's result from which on it is larger than what is near a processor.
 _LARGE = 400_000
 # Taps of a window of which few channels are seen.
@@ -22,26 +25,48 @@ _FEW_CHANNELS = 4
 
 
 def with_expansions(graph: Graph) -> Graph:
-    """The graph with one call for each such pair."""
+    """The graph with one call for each such pair, and for what alone reads its result."""
     users = users_of(graph)
     pairs = {node: node.args[0] for node in graph.nodes if _sees_expansion(node, users)}
     if not pairs:
         return graph
     rewriting = Rewriting(graph)
-    taken = set(pairs.values())
+    triples = {node: node.args[0] for node in graph.nodes if _projects(node, pairs, users)}
+    taken = {*pairs.values(), *triples.values()}
     for node in graph.nodes:
         if node in taken:
             continue
         made = rewriting.keep(node)
-        if node not in pairs:
-            continue
-        image, expansion, bias, window, finish = _parts(pairs[node])
-        _, weight, last_bias, last_window, last_finish = _parts(node)
-        made.target = _EXPANDED
-        numbers = (*window, *finish, *last_window, *last_finish)
-        made.args = rewriting.of((image, expansion, weight, bias, last_bias, *numbers))
-        made.meta = {**node.meta, "stands_for": [*_stood_for(pairs[node]), *_stood_for(node)]}
+        if node in triples:
+            _invert(rewriting, made, node, triples[node], pairs[triples[node]])
+        elif node in pairs:
+            _expand(rewriting, made, node, pairs[node])
     return rewriting.finished()
+
+
+def _expand(rewriting: Rewriting, made: Node, node: Node, first: Node) -> None:
+    """Make a node the call of both."""
+    image, expansion, bias, window, finish = _parts(first)
+    _, weight, last_bias, last_window, last_finish = _parts(node)
+    numbers = (*window, *finish, *last_window, *last_finish)
+    made.target = _EXPANDED
+    made.args = rewriting.of((image, expansion, weight, bias, last_bias, *numbers))
+    made.meta = {**node.meta, "stands_for": [*_stood_for(first), *_stood_for(node)]}
+
+
+def _invert(rewriting: Rewriting, made: Node, node: Node, second: Node, first: Node) -> None:
+    """Make a node the call of all three."""
+    _, projection, bias, *_ = _parts(node)
+    residual = node.args[3] if node.target == _EPILOGUE else None
+    _expand(rewriting, made, second, first)
+    image, expansion, weight, *biases = made.args[:5]
+    added = rewriting.of((bias, residual))
+    made.target = _INVERTED
+    made.args = (
+        *(image, expansion, weight, rewriting.of(projection), *biases, *added),
+        *made.args[5:],
+    )
+    made.meta = {**node.meta, "stands_for": [*made.meta["stands_for"], *_stood_for(node)]}
 
 
 def _parts(node: Node) -> tuple[Any, Any, Any, list[Any], tuple[Any, ...]]:
@@ -73,20 +98,40 @@ def _sees_expansion(node: Node, users: dict[Node, list[Node]]) -> bool:
     )
 
 
+def _projects(node: Node, pairs: dict[Node, Node], users: dict[Node, list[Node]]) -> bool:
+    """Whether it sees single positions of what a pair alone gives it, and adds no more than a
+    residual that is like its result."""
+    second = node.args[0] if node.target in (_CONVOLUTION, _EPILOGUE) else None
+    if second not in pairs or users[second] != [node] or not _suits(node, with_residual=True):
+        return False
+    _, weight, _, (stride, padding, _), (activation, _) = _parts(node)
+    window = weight.meta["val"].shape[2:]
+    return bool(
+        _groups(node) == 1
+        and activation == "none"
+        and prod(window) == prod(stride) == 1
+        and not any(padding)
+    )
+
+
 def _groups(node: Node) -> Any:
     return node.args[8] if node.target == _CONVOLUTION else node.args[7]
 
 
-def _suits(node: Node) -> bool:
-    """Whether it is a convolution of row-major float32 planes of known sizes, with no residual."""
+def _suits(node: Node, with_residual: bool = False) -> bool:
+    """Whether it is a convolution of row-major float32 planes of known sizes, with no residual, or
+    one that is like its result."""
     if node.target not in (_CONVOLUTION, _EPILOGUE) or node.kwargs:
         return False
     if node.target == _CONVOLUTION and (node.args[6] or not is_own(node)):
         return False
-    if node.target == _EPILOGUE and node.args[3] is not None:
+    residual = node.args[3] if node.target == _EPILOGUE else None
+    if residual is not None and not with_residual:
         return False
-    nodes = [one for one in node.args[:3] if isinstance(one, Node)]
+    nodes = [one for one in (*node.args[:3], residual) if isinstance(one, Node)]
     metas = [one.meta["val"] for one in (*nodes, node)]
+    if residual is not None and tuple(residual.meta["val"].shape) != tuple(metas[-1].shape):
+        return False
     return all(
         isinstance(one, TensorMeta)
         and one.dtype.name == "float32"

@@ -40,7 +40,12 @@ _EPILOGUE = "fused.convolution_epilogue.default"
 _CONVOLUTION = "aten.convolution.default"
 _OF_FUSED = {
     f"fused.{name}.default": f"direct.{name}"
-    for name in ("expanded_convolution", "strips_product", "strips_convolution")
+    for name in (
+        "expanded_convolution",
+        "inverted_residual",
+        "strips_product",
+        "strips_convolution",
+    )
 }
 _MAX_POOL = "fused.max_pool2d.default"
 _VIEWS = frozenset(

@@ -365,6 +365,12 @@ def _expanded_convolution(_: str) -> Callable[..., Any]:
     return _or_operator(convolved, "fused::expanded_convolution")
 
 
+def _inverted_residual(_: str) -> Callable[..., Any]:
+    from aten.backends.cpu.kernels.windows.expanding import projected
+
+    return _or_operator(projected, "fused::inverted_residual")
+
+
 def _strips_convolution(_: str) -> Callable[..., Any]:
     from aten.backends.cpu.kernels.windows.strip_convolutions import convolved
 
@@ -400,6 +406,7 @@ _made: dict[str, Callable[..., Any]] = {}
 _DIRECT = {
     "convolution": _convolution,
     "expanded_convolution": _expanded_convolution,
+    "inverted_residual": _inverted_residual,
     "max_pool": _max_pool,
     "product": _product,
     "strips_convolution": _strips_convolution,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
@@ -92,6 +93,31 @@ def expanded_convolution(
     channels = expansion.shape[0]
     return ops.fused.convolution_epilogue.default(  # type: ignore[no-any-return]
         expanded, weight, bias, None, stride, padding, dilation, channels, activation, values
+    )
+
+
+def inverted_residual(
+    input: Tensor,
+    expansion: Tensor,
+    weight: Tensor,
+    projection: Tensor,
+    expansion_bias: Tensor | None,
+    bias: Tensor | None,
+    projection_bias: Tensor | None,
+    residual: Tensor | None,
+    *numbers: Any,
+) -> Tensor:
+    """`expanded_convolution` by the first two weights, and then the convolution by `projection`,
+    (out, channels, 1, 1), to which `residual` is added: the block of MobileNet-v2.
+
+    `numbers` are those of `expanded_convolution`.
+    """
+    seen = ops.fused.expanded_convolution.default(
+        input, expansion, weight, expansion_bias, bias, *numbers
+    )
+    return ops.fused.convolution_epilogue.default(  # type: ignore[no-any-return]
+        *(seen, projection, projection_bias, residual),
+        *([1, 1], [0, 0], [1, 1], 1, "none", []),
     )
 
 
@@ -187,6 +213,11 @@ EPILOGUES: dict[str, Callable[..., Tensor]] = {
     " SymInt[] expansion_dilation, str expansion_activation, float[] expansion_values,"
     " SymInt[] stride, SymInt[] padding, SymInt[] dilation, str activation, float[] values)"
     " -> Tensor": expanded_convolution,
+    "inverted_residual(Tensor input, Tensor expansion, Tensor weight, Tensor projection,"
+    " Tensor? expansion_bias, Tensor? bias, Tensor? projection_bias, Tensor? residual,"
+    " SymInt[] expansion_stride, SymInt[] expansion_padding, SymInt[] expansion_dilation,"
+    " str expansion_activation, float[] expansion_values, SymInt[] stride, SymInt[] padding,"
+    " SymInt[] dilation, str activation, float[] values) -> Tensor": inverted_residual,
     "strips_convolution(Tensor input, Tensor strips, Tensor? bias, Tensor? residual,"
     " SymInt columns, int[] kernel, int[] stride, int[] padding, int[] dilation, str activation,"
     " float[] values) -> Tensor": strips_convolution,

@@ -133,6 +133,8 @@ cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept n
 # Whether it is a product with panels, as all but few ways are; and such a one by the thread that
 # calls.
 cdef bint takes_panels(const aten_windows* work) noexcept nogil
+# Whether some of its positions are so few that they are summed in an order of their own.
+cdef bint leaves_few(const aten_windows* work) noexcept nogil
 cdef bint multiply_here(const aten_windows* work, const aten_window_kernels* kernels,
                         int size) noexcept nogil
 

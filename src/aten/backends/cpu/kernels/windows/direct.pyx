@@ -201,6 +201,11 @@ cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* ker
     return not panels.failed
 
 
+cdef bint leaves_few(const aten_windows* work) noexcept nogil:
+    cdef int64_t positions = work.sizes[0] * work.sizes[1] * work.sizes[2]
+    return 0 < positions % LEFT_OVER <= FEW_LEFT
+
+
 cdef bint multiply_here(const aten_windows* work, const aten_window_kernels* kernels,
                         int size) noexcept nogil:
     cdef Panels panels
