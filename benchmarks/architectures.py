@@ -228,8 +228,9 @@ def _decoding(scale: str, batch: int) -> Inputs:
 
 
 def _detected(scale: str, size: int) -> Inputs:
-    """`size` is the image's, in steps of 16 pixels."""
-    return (torch.randn(3, 16 * size, 16 * size + 32),)
+    """`size` is the image's, in steps of 16 pixels, or of 128: it has more cells than boxes then."""
+    step = 16 if scale == "small" else 128
+    return (torch.randn(3, step * size, step * size + 32),)
 
 
 def _plain(name: str, small: dict[str, Any], **true: Any) -> Callable[[str], nn.Module]:

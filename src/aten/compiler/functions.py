@@ -28,6 +28,7 @@ from aten.compiler.differentiation import (
 )
 from aten.compiler.dynamic import BoundProgram, DynamicProgram, Kind, Symbols, symbols_for
 from aten.compiler.explaining import explained
+from aten.compiler.parted import parted
 from aten.compiler.passes import writes
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.surroundings import PLAIN, Surroundings, Watched
@@ -59,10 +60,12 @@ Program = CompiledProgram | DifferentiableProgram | BoundProgram
 
 
 class Break(NamedTuple):
-    """Why calls of some kind run eagerly. `is_change`: another call may be captured."""
+    """Why calls of some kind run eagerly. `is_change`: another call may be captured. `instead` is
+    what they call: the function, or the same with a part of it compiled."""
 
     reason: str
-    is_change: bool = False
+    is_change: bool
+    instead: Callable[..., Any]
 
     def stands(self) -> bool:
         return True
@@ -100,6 +103,7 @@ class CompiledFunction:
     Attributes:
         recompilations: why programs were made after the first, one text each.
         breaks: why calls ran eagerly, one text for each kind of call.
+        parts: what was compiled of a function that runs eagerly as a whole.
     """
 
     def __init__(
@@ -120,6 +124,8 @@ class CompiledFunction:
         self._captures = 0
         self._latest: tuple[tuple[CallGuard, Program], ...] = ()
         self._renewals: dict[Any, int] = {}
+        self._parted: Callable[..., Any] | None = None
+        self.parts: list[CompiledFunction] = []
         update_wrapper(self, function, updated=())
         _functions.add(self)
 
@@ -136,7 +142,7 @@ class CompiledFunction:
             return self.function(*args, **kwargs)
         entry, tensors = self._entry(args, kwargs)
         if isinstance(entry.program, Break):
-            return self.function(*args, **kwargs)
+            return entry.program.instead(*args, **kwargs)
         if not kwargs:
             self._expect(args, tensors, entry)
         return entry.program(tensors)
@@ -175,6 +181,8 @@ class CompiledFunction:
         self._renewals.clear()
         self.recompilations.clear()
         self.breaks.clear()
+        self.parts.clear()
+        self._parted = None
 
     def _state(self) -> tuple[Any, ...]:
         """What besides arguments decides what a call does, and changes often."""
@@ -191,6 +199,8 @@ class CompiledFunction:
                 found.append(entry.program)
         for kind in self._kinds.values():
             found += [program.program for program, _ in kind.programs]
+        for part in self.parts:
+            found += part.programs()
         return found
 
     def dynamic_programs(self) -> list[DynamicProgram]:
@@ -318,7 +328,7 @@ class CompiledFunction:
         try:
             recording = self._recording(leaves, structure, surroundings)
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
-            return self._break(_place_of(error), error)
+            return self._break(_place_of(error), error)._replace(instead=self._with_parts())
         except UnsupportedCaptureError as error:
             return self._break(str(error), error)
         except _ChangeError as error:
@@ -372,7 +382,17 @@ class CompiledFunction:
         if self.fullgraph:
             name = getattr(self.function, "__qualname__", type(self.function).__name__)
             raise RuntimeError(f"aten.compile: {name} is not one graph: {reason}") from error
-        return Break(reason, is_change)
+        return Break(reason, is_change, self.function)
+
+    def _with_parts(self) -> Callable[..., Any]:
+        """The function with what can be captured of it compiled, as far as that is known."""
+        if self._parted is None:
+            self._parted = parted(self.function, self._part)
+        return self._parted or self.function
+
+    def _part(self, function: Callable[..., Any]) -> CompiledFunction:
+        self.parts = [CompiledFunction(function, dynamic=self.dynamic)]
+        return self.parts[0]
 
     def _difference(self, key: Any) -> str:
         if key in self._entries:

@@ -1,0 +1,137 @@
+"""Exported programs that depend on data: what comes before that is compiled, the rest runs eagerly.
+
+A program as a whole is no graph of tensors without data where an operator's result is as large as
+the data says, or a loop goes on for as long. What does not need such results is a program of its
+own, and a convolution network with a detector's head is most of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any
+
+from aten.compiler.passes import is_written
+from aten.compiler.values import operator_of
+from aten.graph.interpreter import Interpreter
+from aten.graph.ir import Graph, Node, map_nodes
+from aten.graph.operators import resolve_graph
+from aten.graph.program import ExportedProgram, ProgramModule
+from aten.graph.signature import InputKind
+
+# Operators whose results, or their sizes, are known only from data.
+_OF_DATA = frozenset({"data_dependent_output", "dynamic_output_shape"})
+# Calls that are worth a program of their own.
+_FEWEST_CALLS = 4
+Compile = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def parted(module: Any, compiled: Compile) -> ProgramModule | None:
+    """An exported program whose first part is `compiled`; None for what has no such part.
+
+    That part takes the program's inputs in order, and gives a tuple.
+    """
+    if not isinstance(module, ProgramModule):
+        return None
+    program = module.program
+    late = _late(program.graph)
+    if late is None:
+        return None
+    calls = [one for one in program.graph.nodes if one.op == "call_function" and one not in late]
+    if len(calls) < _FEWEST_CALLS:
+        return None
+    program.prepare()
+    made = copy(program)
+    # It stands for the interpreter of all the graph.
+    made._interpreter = _Parted(program, late, compiled)  # type: ignore[assignment]
+    return ProgramModule(made)
+
+
+def _late(graph: Graph) -> set[Node] | None:
+    """The calls that depend on data, and those on these; None where calls have to stay in order."""
+    found: set[Node] = set()
+    for node in graph.nodes:
+        if node.op == "output":
+            continue
+        op = operator_of(node)
+        if op is not None and (is_written(node) or "nondeterministic_seeded" in op.entry.tags):
+            return None
+        is_computed = op is not None or node.target.startswith(("operator.", "math."))
+        if node.op == "get_attr" or (
+            node.op == "call_function"
+            and (
+                not is_computed
+                or not found.isdisjoint(node.all_input_nodes)
+                or (op is not None and not _OF_DATA.isdisjoint(op.entry.tags))
+            )
+        ):
+            found.add(node)
+    return found
+
+
+class _Parted:
+    """Runs a graph as its interpreter would: the first part compiled, the other one eagerly."""
+
+    def __init__(self, program: ExportedProgram, late: set[Node], compiled: Compile) -> None:
+        graph = program.graph
+        inputs = graph.placeholders
+        kinds = [one.kind for one in program.graph_signature.input_specs]
+        self._is_given = [kind is InputKind.USER_INPUT for kind in kinds]
+        handed = dict.fromkeys(
+            one
+            for node in graph.nodes
+            if node in late or node.op == "output"
+            for one in node.all_input_nodes
+            if one.op == "call_function" and one not in late
+        )
+        first, rest = Graph(), Graph()
+        first.nodes = [node for node in graph.nodes if node.op != "output" and node not in late]
+        first.nodes.append(Node("output", "output", "output", (tuple(handed),)))
+        rest.subgraphs = graph.subgraphs
+        rest.returns_single = graph.returns_single
+        taken = {
+            node: Node(node.name, "placeholder", node.name, meta=node.meta)
+            for node in (*inputs, *handed)
+        }
+        rest.nodes = list(taken.values())
+        for node in graph.nodes:
+            if node in late or node.op == "output":
+                taken[node] = _renewed(node, taken)
+                rest.nodes.append(taken[node])
+        self._first = Interpreter(first, resolve_graph(first))
+        self._rest = Interpreter(rest, resolve_graph(rest))
+        self._compile = compiled
+        self._latest: tuple[list[Any], Callable[..., Any]] | None = None
+
+    def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """What the graph returns, for its inputs in order."""
+        pairs = list(zip(self._is_given, arguments, strict=True))
+        given = [one for is_given, one in pairs if is_given]
+        state = [one for is_given, one in pairs if not is_given]
+        values = self._function_of(state)(*given)
+        return self._rest.run([*arguments, *values])
+
+    def _function_of(self, state: list[Any]) -> Callable[..., Any]:
+        """The first part over the program's inputs: made anew where tensors were replaced."""
+        latest = self._latest
+        if latest is not None and all(
+            one is other for one, other in zip(latest[0], state, strict=True)
+        ):
+            return latest[1]
+
+        def first(*given: Any) -> tuple[Any, ...]:
+            inputs, kept = iter(given), iter(state)
+            arguments = [next(inputs if is_given else kept) for is_given in self._is_given]
+            return self._first.run(arguments)
+
+        made = self._compile(first)
+        self._latest = (state, made)
+        return made
+
+
+def _renewed(node: Node, taken: dict[Node, Node]) -> Node:
+    def current(one: Node) -> Node:
+        return taken.get(one, one)
+
+    args, kwargs = map_nodes(node.args, current), map_nodes(node.kwargs, current)
+    return Node(node.name, node.op, node.target, args, kwargs, node.meta)
