@@ -50,6 +50,25 @@ def test_reads_from_a_file_object() -> None:
     assert Archive(io.BytesIO(data)).members == Archive(SMALL).members
 
 
+@pytest.mark.parametrize("damaged", [(), (3,), (0, 5, 7)])
+def test_large_members_are_verified_by_all_threads(
+    tmp_path: Path, damaged: tuple[int, ...]
+) -> None:
+    contents = {f"m/{index}": bytes([index]) * ((index + 1) << 20) for index in range(8)}
+    data = write_archive(tmp_path / "large.pt2", contents).read_bytes()
+    for index in damaged:
+        data = data.replace(bytes([index]) * 1000, b"x" * 1000, 1)
+    archive = Archive(broken(tmp_path, data))
+    names = [*contents, "m/none", *contents]
+    if not damaged:
+        archive.verify_all(names)
+        return
+    with pytest.raises(ArchiveError, match=rf"m/[{''.join(map(str, damaged))}]' is damaged"):
+        archive.verify_all(names)
+    whole = [name for index, name in enumerate(contents) if index not in damaged]
+    archive.verify_all(whole)
+
+
 def test_zip64_records_are_read(tmp_path: Path) -> None:
     path = tmp_path / "wide.zip"
     with (

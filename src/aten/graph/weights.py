@@ -40,6 +40,10 @@ class TensorReader:
         path = self.folder + config_name
         where = f"{self.archive.name}: {path}"
         config = field(decode(self.archive.read(path), where), "config", dict, where)
+        if self.verify:
+            paths = [one.get("path_name") for one in config.values() if isinstance(one, dict)]
+            self.archive.verify_all(self.folder + one for one in paths if isinstance(one, str))
+            self.verify = False
         return {
             name: self.read_tensor(entry, f"{where}, {shown(name)}")
             for name, entry in config.items()
