@@ -204,6 +204,34 @@ def test_layers_refuse_what_does_not_fit():
         linear(aten.ones(3, 20, dtype=aten.float64), weight, bias)
 
 
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns"),
+    [(32, 640, 48), (33, 641, 49), (45, 777, 70), (61, 1023, 145), (130, 655, 99), (39, 2050, 64)],
+)
+def test_dots_of_many_rows_are_those_of_few(width, element, rows, depth, columns):
+    """Results that are added to, scaled or not, in rows of their own and with gaps behind them."""
+    left, right = drawn(rows, depth, element=element), drawn(columns, depth, element=element)
+    bias, added = drawn(columns, element=element), drawn(rows, columns, element=element, seed=1)
+    left[rows // 2, 5], right[columns // 2, depth - 1] = numpy.inf, numpy.nan
+    left, right, bias, added = map(aten.from_numpy, (left, right, bias, added))
+    for call in (
+        lambda rows, added: rows @ right.t(),
+        lambda rows, added: aten.nn.functional.linear(rows, right, bias),
+        lambda rows, added: aten.addmm(added, rows, right.t(), beta=0.5, alpha=3),
+        lambda rows, added: aten.addmm(added[:, :1], rows, right.t()),
+        lambda rows, added: aten.mm(
+            rows, right.t(), out=aten.empty(len(rows), 2 * columns, dtype=rows.dtype)[:, :columns]
+        ),
+    ):
+        found = call(left, added)
+        for begin in range(0, rows, 7):
+            some = call(left[begin : begin + 7], added[begin : begin + 7])
+            expected = found[begin : begin + 7]
+            assert aten.equal(some.nan_to_num(7.0), expected.nan_to_num(7.0))
+            assert aten.equal(some.isnan(), expected.isnan())
+
+
 def test_widths_a_processor_may_have():
     with pytest.raises(ValueError, match="16, 32 or 64"):
         matrix_tiles.set_vector_bytes(48)

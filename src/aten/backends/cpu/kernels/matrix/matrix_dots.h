@@ -220,6 +220,137 @@ static TARGET void NAME(dots_by_stretches)(const aten_block *block)
     }
 }
 
+#if ROWS == 8
+/* Rows that make up for packing. */
+#define ATEN_MANY_DOTS 32
+
+/* Lanes of `count` elements at `from`, one after the other: those of lane l are `lane` further on
+   than those before, a step apart. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(part_lanes)(const ELEMENT *from, int64_t count, ELEMENT *to, int64_t lane)
+{
+    int64_t k;
+    for (k = 0; k + LANES * LANES <= count; k += LANES * LANES)
+        TURN(from + k, LANES, to + k / LANES, lane);
+    for (; k < count; k++)
+        to[k % LANES * lane + k / LANES] = from[k];
+}
+
+/* A strip of columns for each lane, one lane after the other: `groups` steps of 3 * LANES columns. */
+static TARGET void NAME(part_columns)(const aten_block *block, int64_t column, int64_t groups,
+                                      ELEMENT *to)
+{
+    enum { WIDTH = 3 * LANES };
+    const ELEMENT *right = (const ELEMENT *)block->right + column * block->right_column;
+    const int64_t count = block->columns - column < WIDTH ? block->columns - column : WIDTH;
+    const int64_t lane = groups * WIDTH, depth = block->depth;
+    int64_t first, each, k;
+    for (first = 0; first < count; first += LANES) {
+        const ELEMENT *from = right + first * block->right_column;
+        k = 0;
+        if (first + LANES <= count)
+            for (; k + LANES <= depth; k += LANES)
+                TURN(from + k, block->right_column, to + k / LANES * WIDTH + first, lane);
+        for (each = 0; each < LANES; each++, from += block->right_column) {
+            int64_t step;
+            for (step = k; step < depth; step++)
+                to[step % LANES * lane + step / LANES * WIDTH + first + each]
+                    = first + each < count ? from[step] : 0;
+        }
+    }
+}
+
+/* The lanes of some rows' sums, each a tile, become results: halves are added to halves. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(join_lanes)(const aten_block *block, const ELEMENT *sums, int64_t row, int rows,
+                 int64_t column)
+{
+    enum { WIDTH = 3 * LANES };
+    const ELEMENT alpha = (ELEMENT)block->alpha, beta = (ELEMENT)block->beta;
+    int64_t first;
+    int i, half, lane;
+    for (i = 0; i < rows; i++)
+        for (first = 0; first < WIDTH && column + first < block->columns; first += LANES) {
+            const int64_t left = block->columns - column - first;
+            const int partial = left < LANES;
+            const MASK mask = MAKE_MASK(partial ? left : LANES);
+            ELEMENT *out = (ELEMENT *)block->out + (row + i) * block->out_row + column + first;
+            const ELEMENT *addend = block->addend;
+            NAME(vector) lanes[LANES], value;
+            ATEN_UNROLL for (lane = 0; lane < LANES; lane++)
+                lanes[lane] = NAME(load)(sums + (lane * ROWS + i) * WIDTH + first, 0, mask);
+            ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
+                ATEN_UNROLL for (lane = 0; lane < half; lane++)
+                    lanes[lane] += lanes[lane + half];
+            value = alpha * lanes[0];
+            ATEN_ROUND(value);
+            if (addend)
+                value += beta * NAME(load)(addend + (row + i) * block->addend_row + column + first,
+                                           partial, mask);
+            if (partial)
+                STORE_PART(out, mask, value);
+            else
+                *(NAME(unaligned) *)out = value;
+        }
+}
+
+/* Dots of many rows, with the bits of those of few. What a lane sums is a product of matrices, of
+   every LANES-th step of both: tiles need fewer loads than dots, and no sums over lanes but at the
+   end. Says whether there was memory. */
+static TARGET int NAME(dots_of_many)(const aten_block *block)
+{
+    enum { WIDTH = 3 * LANES };
+    const int64_t groups = (block->depth + LANES - 1) / LANES;
+    const int64_t rest = block->depth - (groups - 1) * LANES, step = groups | 1;
+    const int64_t lane = block->rows * step;
+    ELEMENT sums[LANES * ROWS * WIDTH] __attribute__((aligned(64)));
+    const size_t strip = groups * LANES * WIDTH * sizeof(ELEMENT);
+    /* One request: the system gets pages of the second of two back each time. */
+    char *memory = malloc(strip + LANES * lane * sizeof(ELEMENT) + 64);
+    ELEMENT *right = (ELEMENT *)(((uintptr_t)memory + 63) / 64 * 64);
+    ELEMENT *left = (ELEMENT *)((char *)right + strip);
+    int64_t row, column;
+    aten_tile tile = {0};
+    if (!memory)
+        return 0;
+    for (row = 0; row < block->rows; row++)
+        NAME(part_lanes)((const ELEMENT *)block->left + row * block->left_row, block->depth,
+                         left + row * step, lane);
+    tile.left_row = step;
+    tile.left_step = 1;
+    tile.right_step = tile.out_row = WIDTH;
+    tile.alpha = 1;
+    for (column = 0; column < block->columns; column += WIDTH) {
+        const int64_t count = block->columns - column < WIDTH ? block->columns - column : WIDTH;
+        const int vectors = (int)((count + LANES - 1) / LANES);
+        int shape = 3;
+        NAME(part_columns)(block, column, groups, right);
+        tile.columns = vectors * LANES;
+        for (row = 0; row < block->rows; row += (int64_t)1 << shape) {
+            int each;
+            while (block->rows - row < (int64_t)1 << shape)
+                shape--;
+            for (each = 0; each < LANES; each++) {
+                tile.depth = each < rest ? groups : groups - 1;
+                tile.left = left + each * lane + row * step;
+                tile.right = right + each * groups * WIDTH;
+                tile.out = sums + each * ROWS * WIDTH;
+                NAME(tiles)[shape][vectors - 1](&tile);
+            }
+            NAME(join_lanes)(block, sums, row, 1 << shape, column);
+        }
+    }
+    free(memory);
+    return 1;
+}
+
+static inline TARGET int NAME(are_many_dots)(const aten_block *block)
+{
+    return block->rows >= ATEN_MANY_DOTS && block->columns >= 3 * LANES && block->depth >= 8 * LANES && block->out_column == 1
+        && (!block->addend || block->addend_column == 1);
+}
+#endif
+
 /* Dots of every row with every column. Some columns stay in the second cache while all rows pass
    by; for many rows they are copied, a line further apart, where all would share few places of the
    nearest one. */
@@ -234,6 +365,10 @@ static TARGET void NAME(dots)(const aten_block *block)
     aten_block some = *block;
     aten_dotted steps = {0, block->depth, NULL};
     int64_t first, column, end;
+#if ROWS == 8
+    if (NAME(are_many_dots)(block) && NAME(dots_of_many)(block))
+        return;
+#endif
     if (ROWS < 8 && block->rows >= ATEN_FEW_ROWS && block->columns >= 4) {
         NAME(dots_by_stretches)(block);
         return;

@@ -6,9 +6,10 @@ A kernel holds a tile of results in registers and sums it over a stretch of the 
 one for each width of vectors, and the processor's widest are used. The right operand is read where
 it lies if the elements of a row are neighbours and are not read often, else it is packed strip by
 strip as the kernel comes to it: a strip's stretch stays in the nearest cache while all rows of the
-left operand pass by. Where the columns of a deep one are runs of memory,
-as those of linear layers are, and the rows of the left one are, too, dots of these are taken. Those are read where they lie, too, unless they lie far apart. Results and
-strips to come are fetched while a tile sums. A vector whose elements, like those of the rows it meets,
+left operand pass by. Where the columns of a deep one are runs of memory, as those of linear layers are,
+and the rows of the left one are, too, dots of these are taken: of few rows where they lie, of many as
+products of matrices, one for each lane of a dot, which give the same bits. Results and strips to come
+are fetched while a tile sums. A vector whose elements, like those of the rows it meets,
 lie in a run is multiplied as dots.
 
 Threads claim pieces of the result. Each result is summed over one stretch of the depth after the
