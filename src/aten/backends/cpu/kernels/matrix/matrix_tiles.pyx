@@ -54,7 +54,7 @@ cdef enum:
     FEW_ROWS = 16       # as ATEN_FEW_ROWS
     # The least depth of dots with the columns of a matrix, whatever the number of rows: each costs
     # some instructions at its end.
-    DOTTED = 640
+    DOTTED = 512
     # Steps of the depth at once in a stream, so that it runs along rows of memory.
     STREAM = 16
     # Bytes of a right operand that need not be packed: it stays in the nearest cache.
