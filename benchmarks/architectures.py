@@ -228,7 +228,7 @@ def _decoding(scale: str, batch: int) -> Inputs:
 
 
 def _detected(scale: str, size: int) -> Inputs:
-    """`size` is the image's, in steps of 16 pixels, or of 128: it has more cells than boxes then."""
+    """`size` is the image's, in steps of 16 pixels, or of 128: then cells are more than boxes."""
     step = 16 if scale == "small" else 128
     return (torch.randn(3, step * size, step * size + 32),)
 

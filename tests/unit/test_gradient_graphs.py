@@ -97,7 +97,7 @@ def test_anomalies_name_the_line():
         y = aten.sqrt(x) * 0
         with pytest.raises(RuntimeError, match=r"SqrtBackward0.*nan"):
             y.sum().backward()
-    assert "test_gradients.py" in str(caught[-1].message)
+    assert "test_gradient_graphs.py" in str(caught[-1].message)
 
 
 def test_deep_graphs():
