@@ -130,9 +130,9 @@ cdef int read_finish(aten_finish* finish, TensorImpl out, given) except -1
 # then taps.
 cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept nogil
 
-# Whether it is a product with panels, as all but few ways are; and such a one by the thread that
-# calls.
-cdef bint takes_panels(const aten_windows* work) noexcept nogil
+# Whether it is summed channel by channel and tap by tap, in stretches of panels, as in all but few
+# ways; and such a one by the thread that calls.
+cdef bint sums_in_order(const aten_windows* work) noexcept nogil
 # Whether some of its positions are so few that they are summed in an order of their own.
 cdef bint leaves_few(const aten_windows* work) noexcept nogil
 cdef bint multiply_here(const aten_windows* work, const aten_window_kernels* kernels,

@@ -20,7 +20,7 @@ from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer,
                                             require_memory)
 from aten._core.threads.parallel cimport parallel_for, thread_count
-from aten.backends.cpu.kernels.windows.gliding cimport glide_all, may_glide
+from aten.backends.cpu.kernels.windows.gliding cimport glide_all, glide_here, may_glide
 from aten.backends.cpu.kernels.windows.sliding cimport slide_all, spread_line
 from aten.backends.cpu.kernels.windows.winograd cimport convolve_tiles, has_tiles
 
@@ -150,9 +150,11 @@ cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept n
     return _multiply_all(work, kernels, size, size)
 
 
-cdef bint takes_panels(const aten_windows* work) noexcept nogil:
-    return not (work.inputs == 1 and work.outputs <= FEW_OUTPUTS or may_glide(work)
-                or has_tiles(work))
+cdef bint sums_in_order(const aten_windows* work) noexcept nogil:
+    # Copies of few channels are summed in stretches of their own.
+    if may_glide(work) and work.inputs * work.taps > work.stretch:
+        return False
+    return not (work.inputs == 1 and work.outputs <= FEW_OUTPUTS or has_tiles(work))
 
 
 cdef bint has_pair_kernels() noexcept nogil:
@@ -208,6 +210,14 @@ cdef bint leaves_few(const aten_windows* work) noexcept nogil:
 
 cdef bint multiply_here(const aten_windows* work, const aten_window_kernels* kernels,
                         int size) noexcept nogil:
+    cdef int taken = glide_here(work, kernels, size)
+    if taken != 0:
+        return taken > 0
+    return _multiply_panels_here(work, kernels, size)
+
+
+cdef bint _multiply_panels_here(const aten_windows* work, const aten_window_kernels* kernels,
+                                int size) noexcept nogil:
     cdef Panels panels
     panels.work = work
     panels.kernels = kernels

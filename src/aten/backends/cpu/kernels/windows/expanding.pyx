@@ -33,7 +33,7 @@ from aten.backends.cpu.kernels.windows.convolution_calls cimport (
     is_bias, is_plain, read_numbers, storage_of,
 )
 from aten.backends.cpu.kernels.windows.direct cimport (
-    ATEN_CUT, aten_window_kernels, aten_windows, kernels_of, leaves_few, multiply_here, takes_panels,
+    ATEN_CUT, aten_window_kernels, aten_windows, kernels_of, leaves_few, multiply_here, sums_in_order,
 )
 from aten.backends.cpu.kernels.windows.sliding cimport slide_here
 
@@ -196,7 +196,7 @@ cdef bint _are_ordinary(Calls* calls) except -1:
         return False
     if not is_bias(first, calls.stacks[0][BIAS]) or not is_bias(second, calls.stacks[1][BIAS]):
         return False
-    if not takes_panels(&first.windows) or not _slides(&second.windows):
+    if not sums_in_order(&first.windows) or not _slides(&second.windows):
         return False
     return not calls.projects or _projects(&calls.third, second.sizes, calls.stacks[2])
 
@@ -224,7 +224,7 @@ cdef bint _projects(Call* third, const int64_t* sizes, PyObject** stack) except 
         for dim in range(RANK):
             if residual.sizes[dim] != third.sizes[dim]:
                 return False
-    return takes_panels(&third.windows) and not leaves_few(&third.windows)
+    return sums_in_order(&third.windows) and not leaves_few(&third.windows)
 
 
 cdef bint _slides(const aten_windows* second) noexcept nogil:

@@ -23,11 +23,14 @@ from aten.backends.cpu.kernels.windows.sliding cimport Sliding, copy_slots, plan
 
 cdef enum:
     # Channels of a group that are few; taps and positions of a line that are many. Of a result
-    # there are to be few channels, too, or many products in a sum: strips are written twice.
+    # there are to be few channels, too, or many products in a sum: strips are written twice, but
+    # where lines are whole vectors.
     FEW_CHANNELS = 4
     FEW_OUTPUTS = 8
     FEWEST_TAPS = 4
     FEWEST_PRODUCTS = 96
+    FEWEST_PRODUCTS_OF_VECTORS = 18
+    WHOLE_VECTORS = 16
     FEWEST_COLUMNS = 24
     # Elements of the copies of all channels in a chunk of positions.
     COPIED = 1 << 14
@@ -44,15 +47,29 @@ cdef struct Gliding:
 
 
 cdef bint may_glide(const aten_windows* work) noexcept nogil:
+    cdef int64_t products = work.inputs * work.taps
     if not 0 < work.inputs <= FEW_CHANNELS or work.taps < FEWEST_TAPS:
         return False
-    if work.outputs > FEW_OUTPUTS and work.inputs * work.taps < FEWEST_PRODUCTS:
+    if work.sizes[2] < FEWEST_COLUMNS or work.out_strides[2] != 1:
         return False
-    return work.sizes[2] >= FEWEST_COLUMNS and work.out_strides[2] == 1
+    if work.outputs <= FEW_OUTPUTS or products >= FEWEST_PRODUCTS:
+        return True
+    return products >= FEWEST_PRODUCTS_OF_VECTORS and work.sizes[2] % WHOLE_VECTORS == 0
 
 
 cdef int glide_all(const aten_windows* work, const aten_window_kernels* kernels,
                    const aten_window_kernels* copying, int size, int out_size) noexcept nogil:
+    return _glide_planes(work, kernels, copying, size, out_size, True)
+
+
+cdef int glide_here(const aten_windows* work, const aten_window_kernels* kernels,
+                    int size) noexcept nogil:
+    return _glide_planes(work, kernels, kernels, size, size, False)
+
+
+cdef int _glide_planes(const aten_windows* work, const aten_window_kernels* kernels,
+                       const aten_window_kernels* copying, int size, int out_size,
+                       bint in_parallel) noexcept nogil:
     cdef Gliding gliding
     cdef int64_t depth = work.inputs * work.taps
     cdef int64_t* memory
@@ -82,7 +99,10 @@ cdef int glide_all(const aten_windows* work, const aten_window_kernels* kernels,
     chunks = (depth + work.stretch - 1) // work.stretch
     gliding.stretch = (depth + chunks - 1) // chunks
     chunks = gliding.sliding.down * gliding.sliding.across
-    parallel_for(work.batch * work.groups * chunks, 1, _glide, &gliding)
+    if in_parallel:
+        parallel_for(work.batch * work.groups * chunks, 1, _glide, &gliding)
+    else:
+        _glide(&gliding, 0, work.batch * work.groups * chunks)
     free(memory)
     return -1 if gliding.failed else 1
 
