@@ -59,6 +59,8 @@ def cases() -> list[Case]:
         made.append(_attention(1, 4096, heads=32, of_keys=8, dtype=dtype, options=grouped))
         made.append(_attention(1, 1024, batch=8, dtype=dtype))
     made.append(_attention(197, 197, heads=12, of_keys=12))
+    made.append(_attention(1500, 1500, heads=6, of_keys=6))
+    made.append(_attention(49, 49, batch=64, heads=3, of_keys=3, width=32))
     made.append(_attention(512, 512, back=True))
     made.append(_attention(512, 512, back=True, options=", is_causal=True"))
     return made

@@ -52,6 +52,8 @@ def cases_of(dtype: str) -> list[Case]:
         linear(1, 512, 512),
         linear(32, 64, 64),
         linear(512, 512, 2048),
+        linear(128, 768, 3072),
+        linear(128, 3072, 768),
     ]
 
 

@@ -123,3 +123,20 @@ def test_it_can_be_forgotten():
         assert not compiled.programs()
         same(compiled(rows), module(rows))
         assert compiled.programs()
+
+
+def test_checks_are_made():
+    class Checks(Chooses):
+        def forward(self, rows):
+            torch._assert_async((rows < 50).all(), "a row is too large")
+            return super().forward(rows)
+
+    module = program_of(Checks).module()
+    compiled = aten.compile(module)
+    with aten.no_grad():
+        rows = aten.randn(8, 6)
+        same(compiled(rows), module(rows))
+        assert compiled.programs()
+        for one in (module, compiled):
+            with pytest.raises(RuntimeError, match="a row is too large"):
+                one(rows + 100)

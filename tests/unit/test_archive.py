@@ -69,6 +69,20 @@ def test_large_members_are_verified_by_all_threads(
     archive.verify_all(whole)
 
 
+def test_what_reading_raises_in_a_thread_is_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = {f"m/{index}": bytes(1 << 23) for index in range(4)}
+    archive = Archive(write_archive(tmp_path / "large.pt2", contents))
+
+    def fails(name: str) -> None:
+        raise OSError(5, f"no {name}")
+
+    monkeypatch.setattr(archive, "verify", fails)
+    with pytest.raises(OSError, match="no m/"):
+        archive.verify_all(contents)
+
+
 def test_zip64_records_are_read(tmp_path: Path) -> None:
     path = tmp_path / "wide.zip"
     with (

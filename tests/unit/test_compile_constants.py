@@ -126,3 +126,8 @@ def test_norms_of_turned_images_read_copies(element):
     plain = aten.compile(lambda x: aten.nn.functional.layer_norm(x, (24,), scale, shift))
     plain(rows)
     assert "aten.clone.default" not in targets(plain)
+    # Strides of single elements are no order.
+    single = aten.rand(7, 1, 24, dtype=element).transpose(0, 1)
+    plain = aten.compile(lambda x: aten.nn.functional.layer_norm(x, (24,), scale, shift))
+    plain(single)
+    assert "aten.clone.default" not in targets(plain)

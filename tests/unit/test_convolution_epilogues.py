@@ -14,9 +14,9 @@ import itertools
 
 import numpy
 import pytest
+from window_operands import drawn
 
 import aten
-from aten.backends.cpu.kernels.windows import direct
 from aten.ops.windows.epilogues import ACTIVATIONS
 
 UNIT = 2.0**-24
@@ -43,20 +43,7 @@ LAYERS = [
 op = aten.ops.fused.convolution_epilogue
 
 
-@pytest.fixture(params=[16, 32, 64], autouse=True)
-def width(request):
-    before = direct.vector_bytes()
-    try:
-        direct.set_vector_bytes(request.param)
-    except ValueError:
-        pytest.skip(f"the processor has no vectors of {request.param} bytes")
-    yield request.param
-    direct.set_vector_bytes(before)
-
-
-def drawn(*shape, seed=0):
-    generator = numpy.random.default_rng([seed, *shape])
-    return aten.from_numpy(generator.standard_normal(shape).astype("float32"))
+pytestmark = pytest.mark.usefixtures("window_vectors")
 
 
 def operands(layer, seed=0):

@@ -14,20 +14,13 @@ import numpy
 import pytest
 
 import aten
-from aten.backends.cpu.kernels.windows import direct
 
 ELEMENTS = ("float32", "float64")
 
 
-@pytest.fixture(params=[16, 32, 64])
-def width(request):
-    before = direct.vector_bytes()
-    try:
-        direct.set_vector_bytes(request.param)
-    except ValueError:
-        pytest.skip(f"the processor has no vectors of {request.param} bytes")
-    yield request.param
-    direct.set_vector_bytes(before)
+@pytest.fixture
+def width(window_vectors):
+    return window_vectors
 
 
 @pytest.fixture

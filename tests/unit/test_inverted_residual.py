@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy
 import pytest
+from window_operands import drawn, numbers_of_both
 
 import aten
-from aten.backends.cpu.kernels.windows import direct, expanding
+from aten.backends.cpu.kernels.windows import expanding
 from aten.compiler import ahead
 from aten.nn import functional
 
 op = aten.ops.fused.inverted_residual
 pair = aten.ops.fused.expanded_convolution
 one = aten.ops.fused.convolution_epilogue
-VALUES = {"hardtanh": [0.0, 6.0]}
 # Images, channels, first window, stride and padding, second window, stride and padding, results:
 # bands that are cut and whole ones, several images, rows beyond the image on either side, more
 # channels than a stretch of the last one's sums, windows with gaps.
@@ -30,32 +30,12 @@ BLOCKS = [
 ]
 
 
-@pytest.fixture(params=[16, 32, 64], autouse=True)
-def width(request):
-    before = direct.vector_bytes()
-    try:
-        direct.set_vector_bytes(request.param)
-    except ValueError:
-        pytest.skip(f"the processor has no vectors of {request.param} bytes")
-    yield request.param
-    direct.set_vector_bytes(before)
-
-
-def drawn(*shape, seed=0):
-    generator = numpy.random.default_rng([seed, *shape])
-    return aten.from_numpy(generator.standard_normal(shape).astype("float32"))
+pytestmark = pytest.mark.usefixtures("window_vectors")
 
 
 def numbers(block, activations=("none", "none"), dilation=1):
-    def sides(padding):
-        return [padding, padding] if isinstance(padding, int) else padding
-
     *_, first_step, first_padding, _, step, padding, _ = block
-    first, last = activations
-    return (
-        *([first_step] * 2, sides(first_padding), [1, 1], first, VALUES.get(first, [])),
-        *([step] * 2, sides(padding), [dilation] * 2, last, VALUES.get(last, [])),
-    )
+    return numbers_of_both(first_step, first_padding, step, padding, activations, dilation)
 
 
 def operands(block, with_bias=True, with_residual=False):

@@ -207,7 +207,15 @@ def test_layers_refuse_what_does_not_fit():
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize(
     ("rows", "depth", "columns"),
-    [(32, 640, 48), (33, 641, 49), (45, 777, 70), (61, 1023, 145), (130, 655, 99), (39, 2050, 64)],
+    [
+        (32, 640, 48),
+        (33, 641, 49),
+        (45, 777, 70),
+        (61, 1023, 145),
+        (130, 655, 99),
+        (39, 2050, 64),
+        (33, 110_000, 48),
+    ],
 )
 def test_dots_of_many_rows_are_those_of_few(width, element, rows, depth, columns):
     """Results that are added to, scaled or not, in rows of their own and with gaps behind them."""

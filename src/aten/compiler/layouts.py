@@ -46,7 +46,7 @@ def with_row_major_norms(graph: Graph) -> Graph:
     copies: dict[Node, Node] = {}
     for node in graph.nodes:
         source = node.args[0] if node.target == _NORM and is_own(node) else None
-        if not isinstance(source, Node) or not _is_turned([source]):
+        if not isinstance(source, Node) or not _is_turned([source]) or not _has_gaps(source):
             rewriting.keep(node)
             continue
         if source not in copies:
@@ -54,6 +54,12 @@ def with_row_major_norms(graph: Graph) -> Graph:
         made = rewriting.keep(node)
         made.args = (copies[source], *made.args[1:])
     return rewriting.finished() if copies else graph
+
+
+def _has_gaps(node: Node) -> bool:
+    """Whether the elements of a row lie apart: one of a single element does not matter."""
+    meta = node.meta["val"]
+    return bool(meta.shape and meta.shape[-1] > 1 and meta.stride[-1] != 1)
 
 
 def _copy(rewriting: Rewriting, node: Node) -> Node:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
-from aten.compiler.passes import is_written
+from aten._core.dispatch.dispatcher import OpOverload
+from aten.compiler.passes import has_effect
 from aten.compiler.values import operator_of
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, map_nodes
@@ -54,7 +55,7 @@ def _late(graph: Graph) -> set[Node] | None:
         if node.op == "output":
             continue
         op = operator_of(node)
-        if op is not None and (is_written(node) or "nondeterministic_seeded" in op.entry.tags):
+        if op is not None and has_effect(node):
             return None
         is_computed = op is not None or node.target.startswith(("operator.", "math."))
         if node.op == "get_attr" or (
@@ -62,11 +63,16 @@ def _late(graph: Graph) -> set[Node] | None:
             and (
                 not is_computed
                 or not found.isdisjoint(node.all_input_nodes)
-                or (op is not None and not _OF_DATA.isdisjoint(op.entry.tags))
+                or (op is not None and _is_of_data(op))
             )
         ):
             found.add(node)
     return found
+
+
+def _is_of_data(op: OpOverload) -> bool:
+    """Whether data decides what it gives, or whether it raises: a check, which gives nothing."""
+    return not op._schema.returns or not _OF_DATA.isdisjoint(op.entry.tags)
 
 
 class _Parted:

@@ -115,13 +115,13 @@ class Archive:
     def verify_all(self, names: Iterable[str]) -> None:
         """`verify` for those of these members that there are, large ones on all threads.
 
-        Raises ArchiveError for one that is damaged.
+        Raises ArchiveError for one that is damaged, and what reading one raises.
         """
         waiting = [name for name in dict.fromkeys(names) if name in self.members]
         bytes_of_all = sum(self.members[name].length for name in waiting)
         count = min(get_num_threads(), len(waiting), bytes_of_all // _WORTH_A_THREAD)
         waiting.sort(key=lambda name: self.members[name].length)
-        failed: list[ArchiveError] = []
+        failed: list[Exception] = []
 
         def work() -> None:
             # A list gives each of its members to one thread.
@@ -130,7 +130,7 @@ class Archive:
                     self.verify(waiting.pop())
                 except IndexError:
                     return
-                except ArchiveError as error:
+                except Exception as error:  # Nobody would see what a thread raises.
                     failed.append(error)
 
         threads = [threading.Thread(target=work) for _ in range(count - 1)]

@@ -20,7 +20,8 @@ def lstm_sequence(
     ordinary = (
         added.dim() == 3
         and all(one.dtype is _FLOAT32 and one.numel() for one in operands)
-        and _go_together(*operands)
+        and _go_together(added, hidden, cell)
+        and weight.shape == (4 * cell.shape[1], cell.shape[1])
     )
     if ordinary:
         weights = weight.contiguous()
@@ -42,9 +43,7 @@ def lstm_blocks_sequence(
         and blocks.dim() == 4
         and blocks.is_contiguous()
         and all(one.dtype is _FLOAT32 and one.numel() for one in operands)
-        and cell.dim() == 2
-        and hidden.shape == cell.shape
-        and added.shape[1:] == (len(cell), 4 * cell.shape[1])
+        and _go_together(added, hidden, cell)
         and blocks.shape[1:3] == (4, cell.shape[1])
         and len(blocks) == -(-cell.shape[1] // blocks.shape[3])
     )
@@ -80,8 +79,8 @@ def _in_blocks(weights: Tensor, batch: int) -> Tensor:
     return made
 
 
-def _go_together(added: Tensor, hidden: Tensor, cell: Tensor, weight: Tensor) -> bool:
+def _go_together(added: Tensor, hidden: Tensor, cell: Tensor) -> bool:
     if cell.dim() != 2 or hidden.shape != cell.shape:
         return False
     batch, width = cell.shape
-    return added.shape[1:] == (batch, 4 * width) and weight.shape == (4 * width, width)
+    return added.shape[1:] == (batch, 4 * width)

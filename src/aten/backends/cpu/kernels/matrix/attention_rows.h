@@ -1,18 +1,13 @@
 /* Rows of attention scores, compiled for one level of vector instructions.
 
    Included once for each, with NAME(stem), TARGET and LANES, and where there are instructions for
-   them LOAD_PART(from, count), LARGER(first, second), SUM_OF(vector) and MOST_OF(vector). Rows have room up to a whole vector. */
+   them LOAD_PART(from, count), LARGER(first, second), SUM_OF(vector) and MOST_OF(vector). Rows have
+   room up to a whole vector. */
 
 typedef float NAME(floats) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef int32_t NAME(ints) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 
 #include "exponential.h"
-
-static inline __attribute__((always_inline)) TARGET NAME(floats)
-NAME(choose)(NAME(ints) chosen, NAME(floats) first, NAME(floats) second)
-{
-    return (NAME(floats))((chosen & (NAME(ints))first) | (~chosen & (NAME(ints))second));
-}
 
 /* The second where the first is no number. */
 static inline __attribute__((always_inline)) TARGET NAME(floats)

@@ -1,6 +1,12 @@
 /* Included once for each level of vector instructions, with NAME(stem), TARGET and the vectors
    NAME(floats) and NAME(ints). */
 
+static inline __attribute__((always_inline)) TARGET NAME(floats)
+NAME(choose)(NAME(ints) chosen, NAME(floats) first, NAME(floats) second)
+{
+    return (NAME(floats))((chosen & (NAME(ints))first) | (~chosen & (NAME(ints))second));
+}
+
 /* exp of numbers up to 0, within 1.5 units in the last place; below -87.3 it is 0. After Cody and
    Waite, Software Manual for the Elementary Functions (1980), with a polynomial of degree 6. */
 static inline __attribute__((always_inline)) TARGET NAME(floats) NAME(exp)(NAME(floats) x)

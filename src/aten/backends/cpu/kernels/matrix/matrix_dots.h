@@ -221,8 +221,10 @@ static TARGET void NAME(dots_by_stretches)(const aten_block *block)
 }
 
 #if ROWS == 8
-/* Rows that make up for packing. */
+/* Rows that make up for packing, and bytes that both operands of a piece may take parted: the system
+   takes larger ones back after each call, and deep operands would fill the memory. */
 #define ATEN_MANY_DOTS 32
+#define ATEN_MOST_PARTED (1 << 25)
 
 /* Lanes of `count` elements at `from`, one after the other: those of lane l are `lane` further on
    than those before, a step apart. */
@@ -346,7 +348,10 @@ static TARGET int NAME(dots_of_many)(const aten_block *block)
 
 static inline TARGET int NAME(are_many_dots)(const aten_block *block)
 {
-    return block->rows >= ATEN_MANY_DOTS && block->columns >= 3 * LANES && block->depth >= 8 * LANES && block->out_column == 1
+    const int64_t bytes = (block->rows + 3 * LANES) * (block->depth + LANES * 2)
+        * (int64_t)sizeof(ELEMENT);
+    return block->rows >= ATEN_MANY_DOTS && block->columns >= 3 * LANES
+        && bytes <= ATEN_MOST_PARTED && block->out_column == 1
         && (!block->addend || block->addend_column == 1);
 }
 #endif

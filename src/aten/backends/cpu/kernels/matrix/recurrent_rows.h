@@ -7,12 +7,6 @@ typedef int32_t NAME(ints) __attribute__((vector_size(LANES * 4), aligned(4), ma
 
 #include "exponential.h"
 
-static inline __attribute__((always_inline)) TARGET NAME(floats)
-NAME(choose)(NAME(ints) chosen, NAME(floats) first, NAME(floats) second)
-{
-    return (NAME(floats))((chosen & (NAME(ints))first) | (~chosen & (NAME(ints))second));
-}
-
 static inline __attribute__((always_inline)) TARGET NAME(floats) NAME(sigmoid)(NAME(floats) x)
 {
     const NAME(ints) sign = (NAME(ints))x & (int32_t)0x80000000;

@@ -158,7 +158,8 @@ cdef Tensor _convolved(PyObject** stack, bint projects):
     if projects:
         _read_memory(&calls.third, calls.stacks[2])
     if not _run(&calls):
-        raise MemoryError("expanded_convolution: no memory for channels of a band")
+        name = "inverted_residual" if projects else "expanded_convolution"
+        raise MemoryError(f"{name}: no memory for channels of a band")
     return out
 
 
@@ -283,7 +284,8 @@ cdef void _cut(Expanding* work) noexcept nogil:
     if work.third != NULL:
         rows = min(rows, max(<int64_t>1, HELD // (second.sizes[2] * second.groups)))
     work.bands = (second.sizes[1] + rows - 1) // rows
-    if work.third != NULL:
+    if work.third != NULL and work.first.batch < threads:
+        # As many for each thread; rows that bands see twice cost less.
         work.bands = (work.bands + threads - 1) // threads * threads
     work.rows = (second.sizes[1] + work.bands - 1) // work.bands
     work.bands = (second.sizes[1] + work.rows - 1) // work.rows
