@@ -14,6 +14,7 @@ import numpy
 import pytest
 
 import aten
+from aten._core.memory import allocator
 
 ELEMENTS = ("float32", "float64")
 
@@ -122,6 +123,9 @@ PLANES = [
     ((2, 3, 29, 31), (3, 1, 3, 3), 2, 1, 1, 3),
     ((1, 3, 30, 33), (9, 1, 3, 5), (3, 2), (1, 4), (2, 3), 3),
     ((1, 2, 200, 200), (2, 1, 3, 3), 1, 1, 1, 2),
+    ((1, 2, 3, 12_000), (2, 1, 3, 3), 1, 1, 1, 2),
+    ((1, 2, 9, 9001), (2, 1, 5, 5), 2, 2, 1, 2),
+    ((1, 2, 9, 40), (2, 1, 3, 3), 1, 1, (1, 2), 2),
     ((1, 2, 40_000), (2, 1, 31), 1, 15, 1, 2),
     ((1, 2, 3000), (2, 1, 700), 1, 350, 1, 2),
     ((1, 2, 6, 9, 10), (2, 1, 3, 3, 3), (1, 2, 1), (1, 0, 2), 1, 2),
@@ -221,6 +225,25 @@ def test_what_is_outside_a_window_does_not_reach_it(width):
         seen = numpy.isnan(result.numpy())
         assert seen[:, :, 9:12, 24:27].all()
         assert seen.sum() == 9 * channels
+
+
+@pytest.mark.parametrize("mode", ["end", "start"])
+@pytest.mark.parametrize("side", [3, 5, 7])
+def test_planes_of_every_width(width, side, mode):
+    """Up to four vectors and a bit, in steps of one and two, beside guarded pages."""
+    draws = random.Random(side)
+    before = allocator.set_guard(mode, 0xFF)
+    try:
+        for columns in range(1, 70):
+            for stride in (1, 2):
+                padding = draws.choice([(side // 2, side // 2), (0, 0), (1, side - 1)])
+                rows = draws.randrange(max(1, side - 2 * padding[0]), side + 9)
+                if columns + 2 * padding[1] < side:
+                    padding = (padding[0], side // 2)
+                image = (1, 2, rows, columns)
+                check(image, (2, 1, side, side), stride, padding, 1, 2, "float32", columns)
+    finally:
+        allocator.set_guard(*before)
 
 
 LAST = [

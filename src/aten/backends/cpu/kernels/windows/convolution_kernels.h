@@ -23,7 +23,10 @@
                               lie two apart
      LOAD_FOURTH(from, mask)  where there is one: the same for four apart
      LOADED_ONCE(from), KEPT(vector)   where planes are seen as they lie: an element in all lanes,
-                              straight from memory, and a vector that is in a register now
+                              straight from memory, and a vector that is in a register now; then
+     SHIFTED(low, high, n)    there are lanes of two vectors from the n-th on, n up to 3 or from
+                              LANES - 3 on, and
+     PARTED(odd, low, high)   the even or the odd ones
 
    A result is summed over channels and taps in order, in one lane, or, at the last positions of an
    image, in sixteen: neither how a convolution is cut nor what lies beside a result changes its
@@ -190,6 +193,8 @@ static const aten_window_kernels NAME(kernels) = {
 #undef TRANSFORMS
 #undef PLANES
 #undef LOADED_ONCE
+#undef SHIFTED
+#undef PARTED
 #undef KEPT
 #undef ZIPPED
 #undef NOT_FINITE

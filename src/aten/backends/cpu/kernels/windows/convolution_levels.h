@@ -3,6 +3,7 @@
 #ifndef ATEN_CONVOLUTION_LEVELS
 #define ATEN_CONVOLUTION_LEVELS
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -175,8 +176,10 @@ LIMITS(doubles, double, 2)
 
 /* A compiler would keep many elements as scalars and spread each of them over and over, where
    spreading it from memory costs nothing. */
-#define ATEN_SPREAD(from, spread) __asm__("vbroadcastss %1, %0" : "=v"(spread) : "m"(*(from)))
-#define ATEN_KEPT(value) __asm__("" : "+v"(value))
+#define ATEN_SPREAD(from, spread) __asm__ volatile("vbroadcastss %1, %0" : "=v"(spread) : "m"(*(from)))
+#define ATEN_KEPT(value) __asm__ volatile("" : "+v"(value))
+/* What may be another number now, so that there is no loop for each. */
+#define ATEN_KEPT_NUMBER(value) __asm__ volatile("" : "+r"(value))
 
 static inline uint32_t aten_window_even_lanes(int64_t low, int64_t high)
 {
@@ -274,6 +277,31 @@ aten_window_even_eight(const float *from, uint32_t mask)
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(even), 0xd8));
 }
 
+/* Lanes from the `n`-th on of two vectors. */
+static inline __attribute__((always_inline)) TARGET __m256
+aten_window_shifted_eight(__m256 low, __m256 high, const int n)
+{
+    const __m256i from = _mm256_castps_si256(low), to = _mm256_castps_si256(high);
+    const __m256i middle = _mm256_permute2x128_si256(from, to, 0x21);
+    switch (n) {
+    case 1: return _mm256_castsi256_ps(_mm256_alignr_epi8(middle, from, 4));
+    case 2: return _mm256_castsi256_ps(_mm256_alignr_epi8(middle, from, 8));
+    case 3: return _mm256_castsi256_ps(_mm256_alignr_epi8(middle, from, 12));
+    case 5: return _mm256_castsi256_ps(_mm256_alignr_epi8(to, middle, 4));
+    case 6: return _mm256_castsi256_ps(_mm256_alignr_epi8(to, middle, 8));
+    case 7: return _mm256_castsi256_ps(_mm256_alignr_epi8(to, middle, 12));
+    }
+    return _mm256_castsi256_ps(middle);
+}
+
+/* The even or the odd lanes of two vectors. */
+static inline __attribute__((always_inline)) TARGET __m256
+aten_window_parted_eight(const int odd, __m256 low, __m256 high)
+{
+    const __m256 part = odd ? _mm256_shuffle_ps(low, high, 0xdd) : _mm256_shuffle_ps(low, high, 0x88);
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(part), 0xd8));
+}
+
 static inline __attribute__((always_inline)) TARGET __m256d
 aten_window_even_four(const double *from, uint32_t mask)
 {
@@ -297,6 +325,8 @@ aten_window_even_four(const double *from, uint32_t mask)
 #define SUM_OF(value) aten_window_sum_of_eight(value)
 #define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
 #define LOADED_ONCE(from) aten_window_all_eight(from)
+#define SHIFTED(low, high, n) ((NAME(vector))aten_window_shifted_eight(low, high, n))
+#define PARTED(odd, low, high) ((NAME(vector))aten_window_parted_eight(odd, low, high))
 #define KEPT(value) ATEN_KEPT(value)
 #define MINIMUM(limit, value) _mm256_min_ps(limit, value)
 #define MAXIMUM(limit, value) _mm256_max_ps(limit, value)
@@ -340,6 +370,30 @@ aten_window_even_floats(const float *from, uint32_t mask)
                                            30);
     return _mm512_permutex2var_ps(_mm512_maskz_loadu_ps((__mmask16)mask, from), even,
                                   _mm512_maskz_loadu_ps((__mmask16)(mask >> 16), from + 16));
+}
+
+/* Lanes from the `n`-th on of two vectors. */
+static inline __attribute__((always_inline)) TARGET __m512
+aten_window_shifted_sixteen(__m512 low, __m512 high, const int n)
+{
+    const __m512i from = _mm512_castps_si512(low), to = _mm512_castps_si512(high);
+    switch (n) {
+    case 2: return _mm512_castsi512_ps(_mm512_alignr_epi32(to, from, 2));
+    case 3: return _mm512_castsi512_ps(_mm512_alignr_epi32(to, from, 3));
+    case 13: return _mm512_castsi512_ps(_mm512_alignr_epi32(to, from, 13));
+    case 14: return _mm512_castsi512_ps(_mm512_alignr_epi32(to, from, 14));
+    case 15: return _mm512_castsi512_ps(_mm512_alignr_epi32(to, from, 15));
+    }
+    return _mm512_castsi512_ps(_mm512_alignr_epi32(to, from, 1));
+}
+
+/* The even or the odd lanes of two vectors. */
+static inline __attribute__((always_inline)) TARGET __m512
+aten_window_parted_sixteen(const int odd, __m512 low, __m512 high)
+{
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28,
+                                           30);
+    return _mm512_permutex2var_ps(low, _mm512_add_epi32(even, _mm512_set1_epi32(odd)), high);
 }
 
 /* Elements that lie four apart, of which the mask says which are there. */
@@ -429,6 +483,8 @@ aten_window_even_doubles(const double *from, uint32_t mask)
 #define LOAD_EVEN(from, mask) aten_window_even_floats(from, mask)
 #define LOAD_FOURTH(from, mask) aten_window_fourth_floats(from, mask)
 #define LOADED_ONCE(from) aten_window_all_sixteen(from)
+#define SHIFTED(low, high, n) ((NAME(vector))aten_window_shifted_sixteen(low, high, n))
+#define PARTED(odd, low, high) ((NAME(vector))aten_window_parted_sixteen(odd, low, high))
 #define KEPT(value) ATEN_KEPT(value)
 #define ZIPPED(half, even, odd) aten_window_zipped(half, even, odd)
 /* Quiet and signalling NaN, both infinities. */

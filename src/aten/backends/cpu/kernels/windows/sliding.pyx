@@ -56,6 +56,10 @@ cdef int _slide_planes(const aten_windows* work, const aten_window_kernels* kern
     sliding.in_place = sliding.lines != 0
     if not sliding.in_place:
         sliding.lines = _lines_of_taps(&sliding)
+    else:
+        # What lies before a part of a line is no padding.
+        sliding.columns = work.sizes[2]
+        sliding.across = 1
     planes = work.batch * work.groups * sliding.down * sliding.across
     each = sliding.rows * sliding.columns * (work.outputs * work.taps + 4)
     if in_parallel:
@@ -179,7 +183,7 @@ cdef int64_t _side_in_place(const aten_windows* work) noexcept nogil:
     if work.out_strides[2] != 1 or work.input_strides[2] != 1:
         return 0
     for tap in range(work.taps):
-        if work.places[0][tap] != 0 or work.places[2][tap] != work.places[2][tap % side]:
+        if work.places[0][tap] != 0 or work.places[2][tap] != work.places[2][0] + tap % side:
             return 0
         if work.places[1][tap] != work.places[1][0] + tap // side:
             return 0
@@ -206,8 +210,31 @@ cdef inline void _find_chunk(const Sliding* sliding, int64_t index, Chunk* chunk
     chunk.z = band // bands
     chunk.y = (band - chunk.z * bands) * sliding.rows
     chunk.x = (place - band * sliding.across) * sliding.columns
-    chunk.rows = min(sliding.rows, work.sizes[1] - chunk.y)
-    chunk.columns = min(sliding.columns, work.sizes[2] - chunk.x)
+    _measure_chunk(sliding, chunk)
+
+
+cdef inline void _measure_chunk(const Sliding* sliding, Chunk* chunk) noexcept nogil:
+    chunk.rows = min(sliding.rows, sliding.work.sizes[1] - chunk.y)
+    chunk.columns = min(sliding.columns, sliding.work.sizes[2] - chunk.x)
+
+
+cdef inline void _advance_chunk(const Sliding* sliding, Chunk* chunk) noexcept nogil:
+    """The one behind it; divisions would take as long as a small plane."""
+    cdef const aten_windows* work = sliding.work
+    chunk.x += sliding.columns
+    if chunk.x >= work.sizes[2]:
+        chunk.x = 0
+        chunk.y += sliding.rows
+    if chunk.y >= work.sizes[1]:
+        chunk.y = 0
+        chunk.z += 1
+    if chunk.z == work.sizes[0]:
+        chunk.z = 0
+        chunk.group += 1
+    if chunk.group == work.groups:
+        chunk.group = 0
+        chunk.image += 1
+    _measure_chunk(sliding, chunk)
 
 
 cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -238,7 +265,7 @@ cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
     for index in range(begin, end):
         chunk = following
         if index + 1 < end:
-            _find_chunk(sliding, index + 1, &following)
+            _advance_chunk(sliding, &following)
             if ahead:
                 _copy_chunk(sliding, &following, copied[(index + 1) & 1])
         _slide_chunk(sliding, &chunk, unfinished and not together, copied[index & 1],
@@ -294,13 +321,12 @@ cdef void _slide_chunk(const Sliding* sliding, const Chunk* chunk, bint finishes
     grid.finish = work.finish
     if sliding.in_place:
         grid.data = <const char*>work.input + (
-            chunk.image * work.input_batch + chunk.group * work.input_channel
-            + chunk.x * work.step[2]) * sliding.size
+            chunk.image * work.input_batch + chunk.group * work.input_channel) * sliding.size
         grid.offsets = work.places[2]
         grid.pitch = work.input_strides[1]
         grid.top = chunk.y * work.step[1] + work.places[1][0]
         grid.seen_rows = work.input_sizes[1]
-        grid.seen_columns = work.input_sizes[2] - chunk.x * work.step[2]
+        grid.seen_columns = work.input_sizes[2]
     for output in range(work.outputs):
         channel = chunk.group * work.outputs + output
         if work.bias != NULL:
