@@ -96,8 +96,9 @@ cdef enum:
     MOST_CHUNKS = 16
     LARGE_CHUNK = 32768
     MOST_THREADS = 256
-    # Chunks of many points end where cache lines and vectors do.
-    ALIGNED_POINTS = 1024
+    # Chunks of many points end where cache lines and pages do, if these are elements.
+    LINE_POINTS = 16
+    PAGE_POINTS = 1024
 
 cdef struct Region:
     int64_t claimed         # chunks, by atomic addition
@@ -236,25 +237,33 @@ cdef void _start_workers(int count) noexcept nogil:
         _pool.workers += 1
 
 
+cdef inline int64_t _aligned(int64_t points) noexcept nogil:
+    """At least so many; many of them end where cache lines, and very many where pages do."""
+    cdef int64_t unit = 1
+    if points > 4 * PAGE_POINTS:
+        unit = PAGE_POINTS
+    elif points > 16 * LINE_POINTS:
+        unit = LINE_POINTS
+    return (points + unit - 1) // unit * unit
+
+
 cdef void _part(int64_t total, int64_t grain) noexcept nogil:
-    """Part [0, total) into regions of whole chunks; the last ones may be short or empty."""
+    """Part [0, total) into regions of the same size, and these into chunks; the last ones may be
+    short or empty."""
     cdef Job* job = &_pool.job
     cdef Region* region
     cdef int64_t each = (total + job.threads - 1) // job.threads
-    cdef int64_t pieces, chunks, place
+    cdef int64_t chunks, place
     cdef bint large = each > FEWEST_CHUNKS * LARGE_CHUNK
     job.backwards = large and not job.backwards
     chunks = min(each // LARGE_CHUNK, MOST_CHUNKS) if large else FEWEST_CHUNKS
-    job.chunk = max((each + chunks - 1) // chunks, grain)
-    if job.chunk > 4 * ALIGNED_POINTS:
-        job.chunk = (job.chunk + ALIGNED_POINTS - 1) // ALIGNED_POINTS * ALIGNED_POINTS
-    pieces = (total + job.chunk - 1) // job.chunk
-    chunks = (pieces + job.threads - 1) // job.threads
+    job.chunk = _aligned(max((each + chunks - 1) // chunks, grain))
+    each = _aligned(max(each, grain))
     for place in range(job.threads):
         region = &_pool.regions[place]
         region.claimed = 0
-        region.begin = min(place * chunks * job.chunk, total)
-        region.end = min(region.begin + chunks * job.chunk, total)
+        region.begin = min(place * each, total)
+        region.end = min(region.begin + each, total)
         region.chunks = (region.end - region.begin + job.chunk - 1) // job.chunk
 
 

@@ -71,6 +71,7 @@ cdef struct Panels:
     int64_t rows_each
     int64_t across          # pieces of an image, along positions and channels
     int64_t down
+    bint by_rows            # pieces of the same rows follow each other, not of the same strips
     int64_t together        # strips
     int64_t panel           # bytes
     # A piece is summed elsewhere: its positions have gaps in memory, its channels keep each other
@@ -193,7 +194,7 @@ cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* ker
     panels.kernels = kernels
     panels.size = size
     panels.out_size = out_size
-    panels.failed = False
+    panels.failed = panels.by_rows = False
     _cut_depth(&panels)
     _cut_result(&panels)
     parallel_for(work.batch * work.groups * panels.across * panels.down,
@@ -222,7 +223,7 @@ cdef bint _multiply_panels_here(const aten_windows* work, const aten_window_kern
     panels.work = work
     panels.kernels = kernels
     panels.size = panels.out_size = size
-    panels.failed = False
+    panels.failed = panels.by_rows = False
     _cut_depth(&panels)
     # The last positions of a band are not the last of an image.
     _cut_strips(&panels, False)
@@ -280,6 +281,9 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
     panels.down = 1
     if panels.strips * images < PIECES_OF_FEW * thread_count():
         wanted = PIECES_OF_FEW * thread_count()
+        if _cut_by_rows(panels):
+            _plan_panels(panels)
+            return
     if images * panels.across < wanted:
         panels.down = (wanted + images * panels.across - 1) // (images * panels.across)
         panels.rows_each = max(<int64_t>FEWEST_ROWS,
@@ -287,6 +291,24 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
         panels.rows_each = (panels.rows_each + 7) // 8 * 8
         panels.down = (work.outputs + panels.rows_each - 1) // panels.rows_each
     _plan_panels(panels)
+
+
+cdef bint _cut_by_rows(Panels* panels) noexcept nogil:
+    """Give every thread as many rows of weights, where that is possible: few strips are no shares.
+    What a strip sees is packed once by each thread, then."""
+    cdef int64_t threads = thread_count(), outputs = panels.work.outputs
+    cdef int64_t parts = threads * max(<int64_t>1, min(
+        (PIECES_PER_THREAD + panels.strips - 1) // panels.strips,
+        outputs // (FEWEST_ROWS * threads)))
+    cdef int64_t rows = ((outputs + parts - 1) // parts + 3) // 4 * 4
+    if rows < FEWEST_ROWS // 2 or 16 * outputs < 15 * rows * parts:
+        return False
+    panels.rows_each = rows
+    panels.strips_each = 1
+    panels.across = panels.strips
+    panels.down = (outputs + rows - 1) // rows
+    panels.by_rows = True
+    return True
 
 
 cdef void _plan_panels(Panels* panels) noexcept nogil:
@@ -334,17 +356,19 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef int64_t held = _held_row(panels) * panels.rows_each * panels.size if panels.holds else 0
     cdef char* memory = <char*>malloc(panel * panels.together + held + 64)
     cdef char* aligned = <char*>((<size_t>memory + 63) // 64 * 64)
-    cdef int64_t index, piece, image
+    cdef int64_t index, piece, image, strip, row
     if memory == NULL:
         panels.failed = True
         return
     for index in range(begin, end):
         image = index // (panels.across * panels.down)
         piece = index - image * panels.across * panels.down
-        _run_piece(panels, image // work.groups, image % work.groups,
-                   piece // panels.down * panels.strips_each,
-                   piece % panels.down * panels.rows_each, aligned,
-                   aligned + panel * panels.together)
+        if panels.by_rows:
+            strip, row = piece % panels.across, piece // panels.across
+        else:
+            strip, row = piece // panels.down, piece % panels.down
+        _run_piece(panels, image // work.groups, image % work.groups, strip * panels.strips_each,
+                   row * panels.rows_each, aligned, aligned + panel * panels.together)
     free(memory)
 
 
