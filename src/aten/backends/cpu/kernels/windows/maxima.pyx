@@ -13,6 +13,22 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t, uint8_t
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT16, INT32, INT8, UINT8
 from aten.backends.cpu.kernels.windows.pooling cimport SPATIAL, Pool, locate, locate_pixel
 
+cdef extern from "maxima_levels.h" nogil:
+    enum:
+        ATEN_MAXIMA_FLOAT
+        ATEN_MAXIMA_DOUBLE
+        ATEN_MAXIMA_UINT8
+        ATEN_MAXIMA_INT8
+        ATEN_MAXIMA_INT16
+        ATEN_MAXIMA_INT32
+        ATEN_MAXIMA_INT64
+    ctypedef struct aten_maxima:
+        void (*fold)(const void** lines, int64_t count, void* out, int64_t columns) noexcept nogil
+        void (*keep)(const void* line, void* kept, int64_t columns) noexcept nogil
+        void (*join)(const void* values, int64_t columns, int64_t step, void* out,
+                     int64_t count) noexcept nogil
+    const aten_maxima* aten_maxima_of(int type)
+
 cdef enum:
     # Windows gone through at once.
     BLOCK = 256
@@ -22,6 +38,8 @@ cdef enum:
     LEAST_COLUMNS = 4
     # Elements of a line that is folded as a whole.
     LONGEST_LINE = 2048
+    # Lines that are folded at once.
+    FEW_LINES = 3
 
 cdef int64_t NARROW_PLANE = <int64_t>1 << 31
 
@@ -199,63 +217,74 @@ cdef bint _folds_lines(const Pool* pool, Whole* whole) noexcept nogil:
     return whole.columns > 0 and 2 * (whole.end - whole.begin) >= width
 
 
-cdef inline void _keep_largest(const Element* values, Element* largest, int64_t count) noexcept nogil:
-    cdef int64_t index
-    cdef bint wins
-    for index in range(count):
-        wins = (values[index] > largest[index]) | _is_nan(values[index])
-        largest[index] = values[index] if wins else largest[index]
+cdef inline const aten_maxima* _loops_of(Element unused) noexcept nogil:
+    if Element is float:
+        return aten_maxima_of(ATEN_MAXIMA_FLOAT)
+    elif Element is double:
+        return aten_maxima_of(ATEN_MAXIMA_DOUBLE)
+    elif Element is uint8_t:
+        return aten_maxima_of(ATEN_MAXIMA_UINT8)
+    elif Element is int8_t:
+        return aten_maxima_of(ATEN_MAXIMA_INT8)
+    elif Element is int16_t:
+        return aten_maxima_of(ATEN_MAXIMA_INT16)
+    elif Element is int32_t:
+        return aten_maxima_of(ATEN_MAXIMA_INT32)
+    else:
+        return aten_maxima_of(ATEN_MAXIMA_INT64)
 
 
 cdef void _fold_lines(const Pool* pool, const Whole* whole, int64_t begin, int64_t end,
                       Element* out) noexcept nogil:
-    """Lines begin … end: the largest of each column, of neighbouring columns, and then every so many."""
-    cdef Element columns[LONGEST_LINE]
-    cdef Element joined[LONGEST_LINE]
-    cdef int64_t first = pool.begins[2][whole.begin], count = whole.end - whole.begin
-    cdef int64_t span = (count - 1) * whole.step + 1, width = pool.results[2]
-    cdef int64_t line, x, k, index, offset, row, column
+    """Lines begin … end: the largest of each column, and then of neighbouring ones.
+
+    Loads that reach over several stores wait until those are in the cache. So columns of the next
+    line are folded before neighbours of this one are joined.
+    """
+    cdef const aten_maxima* loops = _loops_of(<Element>0)
+    cdef Element[2][LONGEST_LINE] folded
+    cdef int64_t first = pool.begins[2][whole.begin], width = pool.results[2]
+    cdef int64_t line, x
+    cdef Element* columns
     cdef Element* to
+    _fold_columns(pool, loops, begin, &folded[begin & 1][0])
     for line in range(begin, end):
-        locate(pool, line, &offset, &row, &column)
-        _fold_columns(pool, <Element*>pool.data + offset, row, column, &columns[0])
-        for index in range(span):
-            joined[index] = columns[first + index]
-        for k in range(1, whole.columns):
-            _keep_largest(&columns[first + k], &joined[0], span)
+        columns = &folded[line & 1][0]
+        if line + 1 < end:
+            _fold_columns(pool, loops, line + 1, &folded[(line + 1) & 1][0])
         to = out + line * width
         for x in range(whole.begin):
-            to[x] = _largest_of(&columns[0], pool.begins[2][x], pool.ends[2][x])
+            to[x] = _largest_of(columns, pool.begins[2][x], pool.ends[2][x])
         for x in range(whole.end, width):
-            to[x] = _largest_of(&columns[0], pool.begins[2][x], pool.ends[2][x])
-        to += whole.begin
-        if whole.step == 2:
-            for index in range(count):
-                to[index] = joined[2 * index]
-        else:
-            for index in range(count):
-                to[index] = joined[index * whole.step]
+            to[x] = _largest_of(columns, pool.begins[2][x], pool.ends[2][x])
+        loops.join(columns + first, whole.columns, whole.step, to + whole.begin,
+                   whole.end - whole.begin)
 
 
-cdef inline void _fold_columns(const Pool* pool, const Element* plane, int64_t row, int64_t column,
+cdef inline void _fold_columns(const Pool* pool, const aten_maxima* loops, int64_t place,
                                Element* largest) noexcept nogil:
-    """The largest of each column of the lines that windows at this place see."""
-    cdef int64_t i = pool.begins[0][row], j, index
-    cdef bint begun = False
+    """The largest of each column of the lines that windows of this line of the result see."""
+    cdef const void* lines[FEW_LINES]
+    cdef int64_t count = 0, i, j, index, offset, row, column
     cdef const Element* line
+    locate(pool, place, &offset, &row, &column)
+    i = pool.begins[0][row]
     while i < pool.ends[0][row]:
         j = pool.begins[1][column]
         while j < pool.ends[1][column]:
-            line = plane + i * pool.strides[0] + j * pool.strides[1]
-            if begun:
-                _keep_largest(line, largest, pool.sizes[2])
+            line = <Element*>pool.data + offset + i * pool.strides[0] + j * pool.strides[1]
+            if count < FEW_LINES:
+                lines[count] = line
             else:
-                for index in range(pool.sizes[2]):
-                    largest[index] = line[index]
-            begun = True
+                if count == FEW_LINES:
+                    loops.fold(lines, FEW_LINES, largest, pool.sizes[2])
+                loops.keep(line, largest, pool.sizes[2])
+            count += 1
             j += pool.steps[1]
         i += pool.steps[0]
-    if not begun:
+    if 0 < count <= FEW_LINES:
+        loops.fold(lines, count, largest, pool.sizes[2])
+    if count == 0:
         for index in range(pool.sizes[2]):
             largest[index] = _lowest(<Element>0)
 

@@ -13,6 +13,7 @@ is summed as in every product: its bits depend neither on threads nor on other i
 """
 
 from cpython.object cimport PyObject
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -27,12 +28,13 @@ from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer,
                                             require_memory)
-from aten._core.threads.parallel cimport parallel_for
+from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Product, multiply_strips_here,
                                                             turn_floats)
 from aten.backends.cpu.kernels.matrix.strips cimport are_strips, is_without_gaps
 from aten.backends.cpu.kernels.windows.convolution_calls cimport is_plain, read_activation
-from aten.backends.cpu.kernels.windows.direct cimport aten_finish, aten_window_kernels, kernels_of
+from aten.backends.cpu.kernels.windows.direct cimport (ATEN_CUT, aten_finish, aten_window_kernels,
+                                                          kernels_of)
 
 cdef enum:
     # Arguments of `fused::strips_convolution`, by their places on the stack.
@@ -62,6 +64,11 @@ cdef enum:
     # Multiplications worth a thread's claim, and from which on other Python threads may run
     # meanwhile.
     CLAIM_WORK = 1 << 18
+    # Pieces for each thread from which on it does not matter that some have one more, and rows that
+    # are worth to be a share: those of a tile, twice.
+    MANY_PIECES = 12
+    FEWEST_ROWS = 16
+    TILE_ROWS = 8
     RELEASE_THRESHOLD = 1 << 17
     SIZE = 4
 
@@ -73,6 +80,7 @@ cdef struct Convolution:
     int64_t first
     int64_t together
     int64_t strips
+    int64_t cuts                # shares of an image's rows that are pieces with a strip
     int64_t width
     int64_t input_image         # elements from one image to the next
     int64_t out_image
@@ -157,6 +165,7 @@ cdef Tensor _convolved(PyObject** stack):
     _describe(&work, input, strips, bias, residual, out)
     if not work.sees_one:
         _make_room(&work)
+    work.cuts = 1
     if work.sees_one and _work_of(&work) * work.images * work.strips < RELEASE_THRESHOLD:
         _run(&work, 0, _pieces(&work))
         return out
@@ -173,13 +182,23 @@ cdef void _run_rounds(Convolution* work) noexcept nogil:
         work.together = min(work.together, work.images - work.first)
         if not work.sees_one:
             _see(work)
-        parallel_for(_pieces(work), max(1, CLAIM_WORK // _work_of(work)), _run, work)
+        work.cuts = _cuts(work)
+        parallel_for(_pieces(work), max(1, CLAIM_WORK * work.cuts // _work_of(work)), _run, work)
         work.first += work.together
 
 
 cdef inline int64_t _pieces(const Convolution* work) noexcept nogil:
-    """Of a round: strips, each with an image, or with some where these are rows."""
-    return work.strips * _parts(work)
+    """Of a round: strips, each with an image or a share of its rows, or with some images where these
+    are rows."""
+    return work.strips * _parts(work) * work.cuts
+
+
+cdef inline int64_t _cuts(const Convolution* work) noexcept nogil:
+    """Shares of an image's rows so that few strips are as much for one thread as for another."""
+    cdef int64_t threads = thread_count(), pieces = work.strips * _parts(work)
+    if not work.turns or pieces >= MANY_PIECES * threads or pieces % threads == 0:
+        return 1
+    return max(1, min(threads, work.product.rows // FEWEST_ROWS))
 
 
 cdef inline int64_t _parts(const Convolution* work) noexcept nogil:
@@ -382,13 +401,31 @@ cdef inline int64_t _work_of(const Convolution* work) noexcept nogil:
 cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
     """A strip's images one after the other: it stays in the second cache."""
     cdef const Convolution* work = <const Convolution*>context
-    cdef int64_t index, parts = _parts(work)
-    for index in range(begin, end):
-        _multiply(work, index % parts * (1 if work.turns else ROWS), index // parts)
+    cdef int64_t index = begin, parts = _parts(work), piece, until
+    while index < end:
+        piece = index // work.cuts
+        # Shares of an image that follow each other are one.
+        until = min(end, (piece + 1) * work.cuts)
+        _multiply(work, piece % parts * (1 if work.turns else ROWS), piece // parts,
+                  _row_of(work, index - piece * work.cuts), _row_of(work, until - piece * work.cuts))
+        index = until
 
 
-cdef void _multiply(const Convolution* work, int64_t image, int64_t strip) noexcept nogil:
-    """A strip times an image of the round, counted in it, or times some from there on."""
+cdef inline bint _leaves_as_is(const aten_finish* finish) noexcept nogil:
+    return finish.activation == ATEN_CUT and finish.low == -INFINITY and finish.high == INFINITY
+
+
+cdef inline int64_t _row_of(const Convolution* work, int64_t share) noexcept nogil:
+    """Where a share of an image's rows begins: shares are whole tiles, but for the last one."""
+    if share == work.cuts:
+        return work.product.rows
+    return share * work.product.rows // work.cuts // TILE_ROWS * TILE_ROWS
+
+
+cdef void _multiply(const Convolution* work, int64_t image, int64_t strip, int64_t begin,
+                    int64_t end) noexcept nogil:
+    """A strip times rows begin … end of an image of the round, counted in it, or times some images
+    from there on."""
     cdef float[MOST_POSITIONS * MOST_COLUMNS] sums
     cdef Product product = work.product
     cdef int64_t first = strip * work.width
@@ -397,7 +434,7 @@ cdef void _multiply(const Convolution* work, int64_t image, int64_t strip) noexc
     cdef int64_t place = image + (work.first if work.sees_one else 0)
     cdef char* out = product.out.data + (work.first + image) * work.out_image * SIZE
     product.columns = columns
-    product.left.data += place * work.input_image * SIZE
+    product.left.data += (place * work.input_image + begin * product.left.row_stride) * SIZE
     product.right.data += first * product.depth * SIZE
     if product.addend.data != NULL:
         product.addend.data += first * SIZE
@@ -408,9 +445,14 @@ cdef void _multiply(const Convolution* work, int64_t image, int64_t strip) noexc
         work.kernels.finish(&work.finish, True, product.out.data, product.out.row_stride,
                             product.rows, columns)
         return
+    product.rows = end - begin
     product.out.data = <char*>sums
     product.out.row_stride = work.width
     multiply_strips_here(&product, work.width)
-    out += first * product.rows * SIZE
-    turn_floats(sums, work.width, product.rows, columns, <float*>out, product.rows)
-    work.kernels.finish(&work.finish, True, out, product.rows, columns, product.rows)
+    out += (first * work.product.rows + begin) * SIZE
+    # What has no other operand is done where sums lie in whole vectors.
+    if not work.finish.adds and not _leaves_as_is(&work.finish):
+        work.kernels.finish(&work.finish, True, sums, work.width, product.rows, columns)
+    turn_floats(sums, work.width, product.rows, columns, <float*>out, work.product.rows)
+    if work.finish.adds:
+        work.kernels.finish(&work.finish, True, out, work.product.rows, columns, product.rows)
