@@ -172,7 +172,8 @@ ZIP_COMPLEX(complex_singles, uint32_t)
 ZIP_COMPLEX(complex_doubles, uint64_t)
 
 /* Columns of units, `row` units apart, side by side. What lies `ahead` units further on is asked
-   for: it comes next. */
+   for: it comes next. Of a cache line of each column all is turned before the next column's: where
+   they lie far apart, they share few places of the cache. */
 #define TURN_OF(stem, element, unit, side, turn, make)                                           \
     static TARGET void NAME(turn_##stem)(const void *source, int64_t row, int64_t units,         \
                                          int64_t columns, int64_t width, int64_t ahead,          \
@@ -180,18 +181,21 @@ ZIP_COMPLEX(complex_doubles, uint64_t)
     {                                                                                            \
         const element *from = source;                                                            \
         unit *to = target;                                                                       \
-        const int64_t turned = columns / side * side;                                            \
-        int64_t place = 0, column, i;                                                            \
-        for (; place + side <= units; place += side) {                                           \
+        const int64_t turned = columns / side * side, line = sizeof(unit) / sizeof(element);     \
+        int64_t place = 0, column, parts, i;                                                     \
+        for (; place + side <= units; place += parts * side) {                                   \
+            parts = place + line * side <= units ? line : 1;                                     \
             for (column = 0; column < turned; column += side) {                                  \
                 const element *corner = from + place + column * row;                             \
                 if (side * sizeof(unit) == 64)                                                   \
                     for (i = 0; i < side; i++)                                                   \
                         __builtin_prefetch(corner + i * row + ahead, 0, 2);                      \
-                turn(corner, row, to + place * width + column, width);                           \
+                for (i = 0; i < parts; i++)                                                      \
+                    turn(corner + i * side, row, to + (place + i * side) * width + column,       \
+                         width);                                                                 \
             }                                                                                    \
             for (; column < columns; column++)                                                   \
-                for (i = place; i < place + side; i++)                                           \
+                for (i = place; i < place + parts * side; i++)                                   \
                     to[i * width + column] = make(from[column * row + i]);                       \
         }                                                                                        \
         for (; place < units; place++)                                                           \
