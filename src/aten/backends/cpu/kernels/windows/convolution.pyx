@@ -24,8 +24,9 @@ from aten.backends.cpu.kernels.windows.columns cimport (
     GRAIN, RELEASE_THRESHOLD, SPATIAL, Convolution, Image, gather_all, spread_all,
 )
 from aten.backends.cpu.kernels.windows.direct cimport (
-    ATEN_STRETCH, aten_finish, aten_windows, convolve_directly, read_finish,
+    ATEN_STRETCH, aten_finish, aten_windows, convolve_directly, convolve_taps_first, read_finish,
 )
+from aten.backends.cpu.kernels.windows.winograd cimport has_tiles
 
 cdef enum:
     # Remainders by the stride up to which a transposed convolution is one plain one for each.
@@ -59,14 +60,18 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
              stride, padding, dilation, bint transposed, int64_t groups, finish=None):
     """Write the convolution of `input` to `out`, both (N, C, *) with one to three dimensions `*`.
 
-    The caller has checked sizes and element types. `weight` and `out` must be row-major, and
-    `input` too if `transposed`. `finish`, for float32 and float64 that are not transposed, is what
+    The caller has checked sizes and element types. `out` must be row-major, and `input` too if
+    `transposed`. `finish`, for float32 and float64 that are not transposed, is what
     `read_finish` takes. Raises NotImplementedError for devices other than the CPU and element types
     without products, MemoryError.
     """
     cdef Convolution work
     cdef aten_finish finishing
     cdef list scratch = []
+    cdef bint taps_first = (
+        not transposed and input.dtype_code == FLOAT32 and _has_taps_first(weight))
+    if not taps_first:
+        weight = (<object>weight).contiguous()
     if input.device_type != CPU:
         raise NotImplementedError(f"convolution: there are no compiled loops for {input.device}")
     for tensor in (weight, bias, out):
@@ -106,7 +111,7 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
         else:
             gather_all(&work)
     elif not transposed:
-        _convolve_directly(&work)
+        _convolve_directly(&work, weight if taps_first else None)
     elif _remainders(&work) <= FEW_REMAINDERS and not _is_spread(&work):
         _convolve_transposed(&work, scratch)
     else:
@@ -189,8 +194,18 @@ cdef bint _is_spread(const Convolution* work) noexcept:
             and _remainders(work) > 1)
 
 
-cdef int _convolve_directly(Convolution* work) except -1:
+cdef bint _has_taps_first(TensorImpl weight) noexcept:
+    """Whether the channels of each tap are neighbours, without gaps."""
+    return (weight.rank == 4 and weight.strides[1] == 1 and weight.strides[3] == weight.sizes[1]
+            and weight.sizes[1] > 1 and weight.sizes[2] > 1
+            and weight.strides[2] == weight.sizes[1] * weight.sizes[3]
+            and weight.strides[0] == weight.strides[2] * weight.sizes[2])
+
+
+cdef int _convolve_directly(Convolution* work, Tensor taps_first) except -1:
+    """Channels come last in weights that are given here once more."""
     cdef aten_windows windows
+    cdef Tensor weight
     cdef int64_t* places = <int64_t*>malloc(SPATIAL * work.window * sizeof(int64_t))
     cdef int dim
     if places == NULL:
@@ -207,7 +222,15 @@ cdef int _convolve_directly(Convolution* work) except -1:
         windows.step[dim] = work.stride[dim]
         windows.places[dim] = places + dim * work.window
     _place_taps(work, places)
-    _run_directly(work, &windows)
+    if taps_first is None:
+        _run_directly(work, &windows)
+    elif has_tiles(&windows):
+        with nogil:
+            work.failed = not convolve_taps_first(&windows)
+    else:
+        weight = (<object>taps_first).contiguous()
+        windows.weight = work.weight = <char*>const_data_pointer(weight)
+        _run_directly(work, &windows)
     free(places)
     return 0
 

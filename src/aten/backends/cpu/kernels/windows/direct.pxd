@@ -130,6 +130,9 @@ cdef int read_finish(aten_finish* finish, TensorImpl out, given) except -1
 # then taps.
 cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept nogil
 
+# The same for windows with tiles in float32 whose weights lie as taps and then input channels.
+cdef bint convolve_taps_first(const aten_windows* work) noexcept nogil
+
 # Whether it is summed channel by channel and tap by tap, in stretches of panels, as in all but few
 # ways; and such a one by the thread that calls.
 cdef bint sums_in_order(const aten_windows* work) noexcept nogil

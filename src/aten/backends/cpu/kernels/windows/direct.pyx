@@ -147,8 +147,12 @@ cdef bint convolve_directly(const aten_windows* work, bint is_double) noexcept n
     if taken != 0:
         return taken > 0
     if not is_double and has_tiles(work):
-        return _convolve_tiles(work, kernels, size)
+        return _convolve_tiles(work, kernels, size, False)
     return _multiply_all(work, kernels, size, size)
+
+
+cdef bint convolve_taps_first(const aten_windows* work) noexcept nogil:
+    return _convolve_tiles(work, kernels_of(False), 4, True)
 
 
 cdef bint sums_in_order(const aten_windows* work) noexcept nogil:
@@ -167,24 +171,47 @@ cdef bint convolve_pairs_directly(const aten_windows* work) noexcept nogil:
     return taken > 0 if taken != 0 else _multiply_all(work, &_pair_kernels, 4, 2)
 
 
-cdef bint _convolve_tiles(const aten_windows* work, const aten_window_kernels* kernels,
-                          int size) noexcept nogil:
+cdef bint _convolve_tiles(const aten_windows* work, const aten_window_kernels* kernels, int size,
+                          bint taps_first) noexcept nogil:
     """By fewer products, and images whose results are not all finite by all of them."""
     cdef char* redo = <char*>calloc(work.batch, 1)
+    cdef float* turned = NULL
     cdef bint done
     cdef int64_t image
     cdef aten_windows one = work[0]
     if redo == NULL:
         return False
-    done = convolve_tiles(work, kernels, redo)
+    done = convolve_tiles(work, kernels, redo, taps_first)
     one.batch = 1
     for image in range(work.batch):
         if done and redo[image]:
+            if taps_first and turned == NULL:
+                turned = _with_taps_last(work)
+                one.weight = turned
+                done = turned != NULL
+                if not done:
+                    break
             one.input = <const char*>work.input + image * work.input_batch * size
             one.out = <char*>work.out + image * work.out_batch * size
             done = _multiply_all(&one, kernels, size, size)
+    free(turned)
     free(redo)
     return done
+
+
+cdef float* _with_taps_last(const aten_windows* work) noexcept nogil:
+    """The weights as all other kernels read them, or NULL without memory."""
+    cdef int64_t channels = work.groups * work.outputs, channel, input, tap
+    cdef float* turned = <float*>malloc(channels * work.weight_row * sizeof(float))
+    cdef const float* weight = <const float*>work.weight
+    if turned == NULL:
+        return NULL
+    for channel in range(channels):
+        for input in range(work.inputs):
+            for tap in range(work.taps):
+                turned[channel * work.weight_row + input * work.taps + tap] = (
+                    weight[channel * work.weight_row + tap * work.inputs + input])
+    return turned
 
 
 cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* kernels, int size,

@@ -9,7 +9,8 @@ from aten.backends.cpu.kernels.windows.direct cimport aten_window_kernels, aten_
 cdef bint suit_tiles(int64_t inputs, int64_t outputs, int64_t height, int64_t width) noexcept nogil
 cdef bint has_tiles(const aten_windows* work) noexcept nogil
 
-# False without memory. `redo` gets a 1 for each image whose results are not all finite: they are to be
+# False without memory. Weights of a channel lie as taps and then input channels with `taps_first`,
+# else the other way round. `redo` gets a 1 for each image whose results are not all finite: they are to be
 # made again, by sums of products.
 cdef bint convolve_tiles(const aten_windows* work, const aten_window_kernels* kernels,
-                         char* redo) noexcept nogil
+                         char* redo, bint taps_first) noexcept nogil

@@ -22,7 +22,7 @@ are sums beyond the largest number: images with such results are left to others.
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.windows.direct cimport (
@@ -75,6 +75,7 @@ cdef struct Tiling:
     char* weights
     int64_t weight_row
     int64_t weight_part
+    bint taps_first         # channels of a tap are neighbours in the weights that are given
     int64_t rows            # lines of tiles in a band
     int64_t across          # bands of an image along its lines, and all of them
     int64_t bands
@@ -137,12 +138,13 @@ cdef bint has_tiles(const aten_windows* work) noexcept nogil:
 
 
 cdef bint convolve_tiles(const aten_windows* work, const aten_window_kernels* kernels,
-                         char* redo) noexcept nogil:
+                         char* redo, bint taps_first) noexcept nogil:
     cdef Tiling tiling
     cdef int64_t channels = work.groups * work.outputs
     tiling.work = work
     tiling.kernels = kernels
     tiling.redo = redo
+    tiling.taps_first = taps_first
     tiling.failed = False
     tiling.weight_row = (work.inputs + LINE - 1) // LINE * LINE + LINE
     tiling.weight_part = tiling.weight_row * channels
@@ -365,14 +367,20 @@ cdef void _spread_weights(Tiling* tiling, int64_t first, int64_t count, char* ou
     cdef int64_t width = (work.inputs + LINE - 1) // LINE * LINE
     cdef int64_t taps = work.taps
     cdef char* turned = <char*>malloc(taps * width * SIZE)
-    cdef int64_t row
+    cdef const char* weight = <const char*>work.weight + first * work.weight_row * SIZE
+    cdef int64_t row, tap
     if turned == NULL:
         tiling.failed = True
         return
     memset(turned, 0, taps * width * SIZE)
     for row in range(count):
-        tiling.kernels.turn(<const char*>work.weight + (first + row) * work.weight_row * SIZE,
-                            taps, work.inputs, taps, turned, width)
+        if tiling.taps_first:
+            for tap in range(taps):
+                memcpy(turned + tap * width * SIZE, weight + tap * work.inputs * SIZE,
+                       work.inputs * SIZE)
+        else:
+            tiling.kernels.turn(weight, taps, work.inputs, taps, turned, width)
+        weight += work.weight_row * SIZE
         tiling.kernels.spread_weights(turned, tiling.seen, width, width,
                                       out + row * tiling.weight_row * SIZE, part)
     free(turned)

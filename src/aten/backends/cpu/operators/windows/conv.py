@@ -83,7 +83,7 @@ def convolution(
         # Channels are gathered one by one: cheaper, where each is a plane without gaps.
         input = input.contiguous()
     out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype)
-    convolve(input, weight.contiguous(), bias, out, stride, padding, dilation, transposed, groups)
+    convolve(input, weight, bias, out, stride, padding, dilation, transposed, groups)
     return in_order(out, given, weight)
 
 
@@ -153,7 +153,7 @@ def convolution_epilogue(
     if suggested_format(input) is not None:
         input = input.contiguous()
     out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype)
-    convolve(input, weight.contiguous(), bias, out, *window[:3], False, groups, finish.beside(out))
+    convolve(input, weight, bias, out, *window[:3], False, groups, finish.beside(out))
     return in_order(out, given, weight)
 
 
