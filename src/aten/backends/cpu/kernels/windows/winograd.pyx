@@ -51,7 +51,8 @@ cdef enum:
     ROWS = 64
     LEAST_ROWS = 32
     # Weights, before there are sixteen of nine, that have no room in the second cache. Then so many
-    # channels of a result, and of what is seen, are a piece, and so many elements of panels a round.
+    # channels of a result, and of what is seen, are a piece, and so many elements of panels at least a
+    # round.
     MANY_WEIGHTS = 1 << 14
     FEW_ROWS = 16
     CHANNELS = 16
@@ -167,9 +168,11 @@ cdef bint _run_rounds(Tiling* tiling) noexcept nogil:
     """Weights that have no room in a cache are made as they are multiplied, with all panels of some
     bands one after the other."""
     cdef const aten_windows* work = tiling.work
-    cdef int64_t band = work.batch * tiling.bands, group
+    cdef int64_t band = work.batch * tiling.bands, group, elements
     tiling.band_panels = _panels_of(tiling, _strips_of(tiling))
-    tiling.together = min(band, max(<int64_t>1, PANELS // tiling.band_panels))
+    # Reading panels once more and making weights once more cost about the same.
+    elements = max(<int64_t>PANELS, work.outputs * work.inputs * work.taps)
+    tiling.together = min(band, max(<int64_t>1, elements // tiling.band_panels))
     tiling.weights = <char*>malloc((tiling.together * tiling.band_panels + LINE) * SIZE)
     if tiling.weights == NULL:
         return False
