@@ -175,7 +175,7 @@ from aten._generated.functions import clip_ as clip_
 from aten._generated.functions import clone as clone
 from aten._generated.functions import column_stack as column_stack
 from aten._generated.functions import combinations as combinations
-from aten.compiler.functions import compile as compile
+from aten.compiler.entrance import compile as compile
 from aten.settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from . import compiler as compiler
 from aten._generated.functions import complex as complex

@@ -2,7 +2,8 @@
 
 What `aten.compile` gives captures what a function calls, as a functional graph (`capture`), joins
 operators into groups that one kernel computes (`partition`, `values`, `fusing`), and replays the
-graph (`programs`). `functions` decides which of the captured programs serves a call.
+graph (`programs`). `functions` decides which of the captured programs serves a call, `choosing` and
+`tuning` in which of two ways something is computed; `entrance` has what is called.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ __all__ = [
     "reset",
 ]
 # Imported when first asked for: programs ask whether something is being compiled much more often.
-_OF_FUNCTIONS = frozenset({"compile", "explain", "reset"})
+_OF_ENTRANCE = frozenset({"compile", "explain", "reset"})
 
 
 class UnsupportedCaptureError(RuntimeError):
@@ -97,6 +98,6 @@ def allow_in_graph(fn: Any) -> Any:
 def __getattr__(name: str) -> Any:
     if name == "ahead":
         return import_module("aten.compiler.ahead")
-    if name in _OF_FUNCTIONS:
-        return getattr(import_module("aten.compiler.functions"), name)
+    if name in _OF_ENTRANCE:
+        return getattr(import_module("aten.compiler.entrance"), name)
     return refuse(__name__, name)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from aten.compiler.choosing import Choices
 from aten.compiler.rewriting import Rewriting, users_of
 from aten.compiler.values import is_own, is_row_major, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
@@ -19,19 +20,28 @@ _CONVOLUTION, _EPILOGUE = "aten.convolution.default", "fused.convolution_epilogu
 _EXPANDED = "fused.expanded_convolution.default"
 _INVERTED = "fused.inverted_residual.default"
 # Elements of the first one's result from which on it is larger than what is near a processor.
-_LARGE = 400_000
+_LARGE = 150_000
 # Taps of a window of which few channels are seen.
 _FEW_CHANNELS = 4
 
 
-def with_expansions(graph: Graph) -> Graph:
-    """The graph with one call for each such pair, and for what alone reads its result."""
+def with_expansions(graph: Graph, steady: set[Node], choices: Choices) -> Graph:
+    """The graph with one call for each such pair, and for what alone reads its result, where that
+    is chosen."""
     users = users_of(graph)
-    pairs = {node: node.args[0] for node in graph.nodes if _sees_expansion(node, users)}
+    pairs: dict[Node, Node] = {}
+    triples: dict[Node, Node] = {}
+    for node in graph.nodes:
+        if not _sees_expansion(node, users):
+            continue
+        first = node.args[0]
+        last = [one for one in users.get(node, ()) if _projects(one, node, users)]
+        if choices.fuses("expansion", [first, node, *last], steady, _is_large(first)):
+            pairs[node] = first
+            triples.update(dict.fromkeys(last, node))
     if not pairs:
         return graph
     rewriting = Rewriting(graph)
-    triples = {node: node.args[0] for node in graph.nodes if _projects(node, pairs, users)}
     taken = {*pairs.values(), *triples.values()}
     for node in graph.nodes:
         if node in taken:
@@ -92,17 +102,23 @@ def _sees_expansion(node: Node, users: dict[Node, list[Node]]) -> bool:
         _groups(first) == 1
         and _groups(node) == channels == sizes[1]
         and inner == 1
-        and prod(sizes[1:]) >= _LARGE
         and min(window) > 1
         and (prod(first_window) == 1 or seen <= _FEW_CHANNELS)
     )
 
 
-def _projects(node: Node, pairs: dict[Node, Node], users: dict[Node, list[Node]]) -> bool:
-    """Whether it sees single positions of what a pair alone gives it, and adds no more than a
+def _is_large(first: Node) -> bool:
+    return bool(prod(first.meta["val"].shape[1:]) >= _LARGE)
+
+
+def _projects(node: Node, second: Node, users: dict[Node, list[Node]]) -> bool:
+    """Whether it sees single positions of what `second` gives it alone, and adds no more than a
     residual that is like its result."""
-    second = node.args[0] if node.target in (_CONVOLUTION, _EPILOGUE) else None
-    if second not in pairs or users[second] != [node] or not _suits(node, with_residual=True):
+    if (
+        users[second] != [node]
+        or not _suits(node, with_residual=True)
+        or node.args[0] is not second
+    ):
         return False
     _, weight, _, (stride, padding, _), (activation, _) = _parts(node)
     window = weight.meta["val"].shape[2:]

@@ -28,6 +28,8 @@ def _program(number: int, program: CompiledProgram) -> Iterator[str]:
     yield f"program {number}: {count(operators, 'operator')} in {count(calls, 'call')}"
     if program.sizes:
         yield f"  {program.sizes}"
+    for note in program.notes:
+        yield f"  {note}"
     for nodes in program.partition.groups:
         names = [node.target.split(".")[1] for node in nodes if _is_call(node)]
         if nodes[0] in program.partition.fused:

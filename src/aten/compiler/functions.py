@@ -21,27 +21,33 @@ from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
 from aten.compiler import UnsupportedCaptureError, state
 from aten.compiler.capture import captured
+from aten.compiler.choosing import Choices
 from aten.compiler.differentiation import (
     DifferentiableProgram,
     UnsupportedProgramError,
     differentiable,
 )
 from aten.compiler.dynamic import BoundProgram, DynamicProgram, Kind, Symbols, symbols_for
-from aten.compiler.explaining import explained
 from aten.compiler.parted import parted
 from aten.compiler.passes import writes
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.surroundings import PLAIN, Surroundings, Watched
+from aten.compiler.tuning import MeasuredChoices
 from aten.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from aten.graph.symbolic import SymbolicError
-from aten.nn.modules.module import Module
 from aten.transforms.recording import Recording
 from aten.transforms.symbols.environment import ShapeEnvironment
 from aten.transforms.symbols.numbers import SymFloat, SymInt
 from aten.utils._pytree import tree_flatten, tree_leaves
 
-# Names for the one way of compiling, and for none.
-_BACKENDS = ("aten", "inductor", "eager")
+# torch's modes, by who chooses where there are two ways. Nothing else is left to choose.
+MODES: dict[str | None, type[Choices]] = {
+    None: Choices,
+    "default": Choices,
+    "reduce-overhead": Choices,
+    "max-autotune": MeasuredChoices,
+    "max-autotune-no-cudagraphs": MeasuredChoices,
+}
 # Programs one function keeps; the one used longest ago goes.
 MAXIMUM_PROGRAMS = 64
 # Captures of one function; calls of further kinds run eagerly.
@@ -53,7 +59,7 @@ MAXIMUM_RENEWALS = 16
 MAXIMUM_DYNAMIC = 12
 # Kinds of calls that are found without looking for them.
 MAXIMUM_GUARDS = 4
-_functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
+functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
 
 
 Program = CompiledProgram | DifferentiableProgram | BoundProgram
@@ -111,10 +117,12 @@ class CompiledFunction:
         function: Callable[..., Any],
         fullgraph: bool = False,
         dynamic: bool | None = None,
+        mode: str | None = None,
     ) -> None:
         self.function = function
         self.fullgraph = fullgraph
         self.dynamic = dynamic
+        self.mode = mode
         self.recompilations: list[str] = []
         self.breaks: list[str] = []
         self._entries: OrderedDict[Any, _Entry] = OrderedDict()
@@ -127,7 +135,7 @@ class CompiledFunction:
         self._parted: Callable[..., Any] | None = None
         self.parts: list[CompiledFunction] = []
         update_wrapper(self, function, updated=())
-        _functions.add(self)
+        functions.add(self)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -345,7 +353,10 @@ class CompiledFunction:
                 return differentiable(recording, tensors)
             except UnsupportedProgramError as error:
                 return self._break(str(error), error)
-        return CompiledProgram(recording.graph, recording.constants, recording.results)
+        choices = MODES[self.mode]()
+        return CompiledProgram(
+            recording.graph, recording.constants, recording.results, choices=choices
+        )
 
     def _recording(
         self,
@@ -391,7 +402,7 @@ class CompiledFunction:
         return self._parted or self.function
 
     def _part(self, function: Callable[..., Any]) -> CompiledFunction:
-        self.parts = [CompiledFunction(function, dynamic=self.dynamic)]
+        self.parts = [CompiledFunction(function, dynamic=self.dynamic, mode=self.mode)]
         return self.parts[0]
 
     def _difference(self, key: Any) -> str:
@@ -511,108 +522,3 @@ def _place_of(error: BaseException) -> str:
             where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
         trace = trace.tb_next
     return f"{error} ({where})" if where else str(error)
-
-
-def compile(
-    model: Any = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str = "aten",
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    disable: bool = False,
-) -> Any:
-    """`model`, a function or module, captured when it is called and replayed with fused operators.
-
-    The first call with arguments of a kind (structure, dtypes, sizes, strides, values of what is no
-    tensor) captures what the function calls, without data; later ones replay it. What a function
-    does by Python alone, printing say, is done once. Calls that cannot be captured as a whole run
-    eagerly, and `aten.compiler.explain` says which and why. Without a model, a decorator.
-
-    Args:
-        fullgraph: raise RuntimeError in the place of running eagerly.
-        dynamic: True lets a program serve all sizes from the first call on, and False has each
-            size a program of its own. Without either, sizes that were not always the same are left
-            open when a function is captured again. Programs with gradients are of one size.
-        backend: "aten"; torch's "inductor" is taken for it, and "eager" compiles nothing.
-        mode, options: not used: there is one way.
-        disable: give the model itself.
-
-    Raises:
-        ValueError: there is no backend of the name.
-
-    Example:
-
-        >>> @aten.compile
-        ... def normalized(x, weight):
-        ...     hidden = aten.nn.functional.gelu(x * weight)
-        ...     return hidden / hidden.norm(dim=-1, keepdim=True)
-        >>> normalized(aten.ones(2, 4), aten.ones(4))
-        tensor([[0.5000, 0.5000, 0.5000, 0.5000],
-                [0.5000, 0.5000, 0.5000, 0.5000]])
-    """
-    if backend not in _BACKENDS:
-        raise ValueError(f"aten.compile: expected a backend of {_BACKENDS}, got {backend!r}")
-
-    def compiled(function: Any) -> Any:
-        if disable or backend == "eager":
-            return function
-        made = CompiledFunction(function, fullgraph, dynamic)
-        return CompiledModule(function, made) if isinstance(function, Module) else made
-
-    return compiled if model is None else compiled(model)
-
-
-def explain(compiled: Any) -> str:
-    """What was fused, what was not and why, and which calls ran eagerly, as text.
-
-    Args:
-        compiled: what `aten.compile` gave.
-
-    Example:
-
-        >>> doubled = aten.compile(lambda x: (x + x).relu())
-        >>> _ = doubled(aten.ones(3))
-        >>> print(aten.compiler.explain(doubled))
-        program 1: 2 operators in 1 call
-          one kernel for add, relu
-    """
-    function = compiled._compiled if isinstance(compiled, CompiledModule) else compiled
-    if not isinstance(function, CompiledFunction):
-        raise TypeError(
-            f"aten.compiler.explain: expected what aten.compile gave, got {type(compiled).__name__}"
-        )
-    return explained(function.programs(), function.breaks, function.recompilations)
-
-
-def reset() -> None:
-    """Forget all captured programs.
-
-    Example:
-
-        >>> aten.compiler.reset()
-    """
-    for one in list(_functions):
-        one.forget()
-
-
-class CompiledModule(Module):
-    """A module whose calls are replayed; attributes are those of the module."""
-
-    def __init__(self, module: Module, compiled: CompiledFunction) -> None:
-        super().__init__()
-        self._orig_mod = module
-        object.__setattr__(self, "_compiled", compiled)
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self._compiled(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            return getattr(super().__getattr__("_orig_mod"), name)
-
-
-compile.explain = explain  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import prod
 
+from aten.compiler.choosing import Choices
 from aten.compiler.epilogues import with_epilogues, with_padding
 from aten.compiler.expansions import with_expansions
 from aten.compiler.layouts import with_row_major_norms, with_row_major_sums
@@ -22,21 +23,22 @@ _MAX_POOL = "aten.max_pool2d_with_indices.default"
 _FEW = 1 << 20
 
 
-def prepared(graph: Graph, steady: frozenset[str], strips: bool) -> Graph:
+def prepared(graph: Graph, steady: frozenset[str], strips: bool, choices: Choices) -> Graph:
     """`graph` as it is partitioned: batch norms, paddings, sums and activations taken into
     convolutions, weights of products and LSTMs laid out as kernels read them if `strips` asks for
     it, nothing unused.
 
-    What depends on the constants named `steady` alone is computed once.
+    What depends on the constants named `steady` alone is computed once. Where there are two ways,
+    `choices` are asked.
     """
     graph = with_row_major_sums(without_unused(known_moments(graph, steady)))
     graph = with_row_major_norms(graph)
     graph = with_epilogues(with_padding(without_places(graph)))
     if not strips:
         return graph
-    graph = with_expansions(graph)
+    graph = with_expansions(graph, _steady_nodes(graph, steady), choices)
     graph = with_weights_in_blocks(graph, _steady_nodes(graph, steady))
-    return with_weights_in_strips(graph, _steady_nodes(graph, steady))
+    return with_weights_in_strips(graph, _steady_nodes(graph, steady), choices)
 
 
 def _steady_nodes(graph: Graph, steady: frozenset[str]) -> set[Node]:

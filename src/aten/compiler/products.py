@@ -14,6 +14,7 @@ from math import prod
 from aten._core.base.device import MEMORY_FORMATS
 from aten.backends.cpu.kernels.matrix.strips import width_of_strips
 from aten.backends.cpu.kernels.windows.strip_convolutions import most_positions
+from aten.compiler.choosing import Choices
 from aten.compiler.rewriting import Rewriting
 from aten.compiler.values import is_own, is_row_major, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
@@ -29,8 +30,9 @@ _LEAST_COPIED = 1 << 17
 _CONVOLUTION, _EPILOGUE = "aten.convolution.default", "fused.convolution_epilogue.default"
 
 
-def with_weights_in_strips(graph: Graph, steady: set[Node]) -> Graph:
-    """The graph with products by the matrices `steady`, which are computed once, in strips."""
+def with_weights_in_strips(graph: Graph, steady: set[Node], choices: Choices) -> Graph:
+    """The graph with products by the matrices `steady`, which are computed once, in strips, where
+    that is chosen."""
     rewriting = Rewriting(graph)
     laid: dict[tuple[str, str], Node] = {}
     for node in graph.nodes:
@@ -39,7 +41,7 @@ def with_weights_in_strips(graph: Graph, steady: set[Node]) -> Graph:
             bias, left, weight = (None, *node.args) if node.target == _MATRICES else node.args
             columns = weight.meta["val"].shape[1]
             target, before, after = _PRODUCT, (left,), (bias, columns)
-        elif node.target in (_CONVOLUTION, _EPILOGUE) and _has_few_positions(node, steady):
+        elif node.target in (_CONVOLUTION, _EPILOGUE) and _has_strips(node, steady, choices):
             image, weight, bias, *others = node.args
             columns, _, *kernel = weight.meta["val"].shape
             added, *finish = (None, "none", ())
@@ -108,17 +110,39 @@ def _takes_strips(node: Node, steady: set[Node]) -> bool:
     )
 
 
-def _has_few_positions(node: Node, steady: set[Node]) -> bool:
-    """Whether it is a convolution of float32 images to small ones, row-major, by a steady weight.
+def _has_strips(node: Node, steady: set[Node], choices: Choices) -> bool:
+    """Whether its weight is to lie in strips.
 
-    A window that is not one position is in a plane, and sees enough for copies to be worth it.
+    By the rule a window of one position is an image's only one, and others have few, and see enough
+    for copies to be worth it.
     """
+    if not _has_few_positions(node, steady):
+        return False
+    weight, result = node.args[1].meta["val"], node.meta["val"]
+    batch, _, *places = result.shape
+    if _sees_one(node):
+        rule = prod(places) == 1
+    else:
+        is_large = isinstance(batch, int) and batch * prod(places) > _MANY_POSITIONS
+        rule = prod(weight.shape) >= _LEAST_COPIED and (prod(places) == 1 or not is_large)
+    return choices.fuses("strips", [node], steady, rule)
+
+
+def _sees_one(node: Node) -> bool:
+    """Whether a convolution's window is one position, and moves by one."""
+    stride, padding = node.args[4:6] if node.target == _EPILOGUE else node.args[3:5]
+    return {*node.args[1].meta["val"].shape[2:], *stride} == {1} and not any(padding)
+
+
+def _has_few_positions(node: Node, steady: set[Node]) -> bool:
+    """Whether it is a convolution of float32 images to small ones, row-major, by a steady weight:
+    one that can take strips. A window that is not one position is in a plane."""
     image, weight, bias, *others = node.args
     stands_for = node.meta.get("stands_for")
     if node.target == _EPILOGUE:
-        residual, stride, padding, _, groups, _, _ = others
+        residual, _, padding, _, groups, _, _ = others
     else:
-        residual, (stride, padding, _, transposed, _, groups) = None, others
+        residual, (_, padding, _, transposed, _, groups) = None, others
         stands_for = stands_for or (is_own(node) and not transposed)
     metas = [one.meta["val"] for one in (image, weight, bias, residual) if isinstance(one, Node)]
     result = node.meta["val"]
@@ -131,17 +155,14 @@ def _has_few_positions(node: Node, steady: set[Node]) -> bool:
         and groups == 1
     ):
         return False
-    window, places, batch = metas[1].shape[2:], result.shape[2:], result.shape[0]
+    window, places = metas[1].shape[2:], result.shape[2:]
     sizes = (*metas[0].shape[2:], *metas[1].shape, *places)
     if not all(isinstance(size, int) for size in sizes) or prod(places) > most_positions():
         return False
-    if isinstance(batch, int) and prod(places) > 1 and batch * prod(places) > _MANY_POSITIONS:
-        return False
     if len(padding) != len(window):
         return False
-    sees_one = {*window, *stride} == {1} and not any(padding)
     return (
         all(is_row_major(one) for one in (*metas, result))
         and (residual is None or metas[-1].shape == result.shape)
-        and (sees_one or (len(window) == 2 and prod(metas[1].shape) >= _LEAST_COPIED))
+        and (_sees_one(node) or len(window) == 2)
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from aten._core.dispatch.replaying import WriteGuard
 from aten._core.tensor.tensor import Tensor
+from aten.compiler.choosing import Choices
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.partition import LEAST_OPERATORS, Partition, partition
 from aten.compiler.passes import constant_part, prepared, writes
@@ -25,6 +26,7 @@ class CompiledProgram:
 
     Its first inputs are arguments, the others are `constants`. Groups have at least `least`
     operators; with `strips` weights of products are laid out as this processor's kernels read them.
+    Where there are two ways, `choices` say which it is.
 
     Attributes:
         recorded: the program as it was captured.
@@ -36,6 +38,7 @@ class CompiledProgram:
         fused_operators: the operators that kernels of several stand for.
         writes: whether it writes to arguments or constants.
         sizes: which sizes it is for, where it is for more than one.
+        notes: what there is to say about choices.
     """
 
     sizes = ""
@@ -47,12 +50,17 @@ class CompiledProgram:
         results: Any,
         least: int = LEAST_OPERATORS,
         strips: bool = True,
+        choices: Choices | None = None,
     ) -> None:
+        choices = choices or Choices()
         self.recorded = graph
         self.writes = writes(graph)
         self.constants = constants
         steady = _steady(graph, constants)
-        graph, self.preparation = _parted(prepared(graph, steady, strips), constants, steady)
+        graph, self.preparation = _parted(
+            prepared(graph, steady, strips, choices), constants, steady
+        )
+        self.notes = tuple(choices.notes)
         self.partition = partition(graph, least)
         fused = [
             operator_of(node) for group in self.partition.fused.values() for node in group.nodes

@@ -50,7 +50,7 @@ _BY_MODULE = {
     "amp.scaling": ("GradScaler",),
     "array_api.info": ("__array_namespace_info__",),
     "checkpoints": ("load", "save"),
-    "compiler.functions": ("compile",),
+    "compiler.entrance": ("compile",),
     "_core.base.errors": ("AcceleratorError", "OutOfMemoryError"),
     "functional.indexing": ("_segment_reduce",),
     "interop": ("from_file", "to_dlpack"),
