@@ -95,6 +95,7 @@ cdef enum:
     FEWEST_CHUNKS = 4
     MOST_CHUNKS = 16
     LARGE_CHUNK = 32768
+    FEW_POINTS = 64
     MOST_THREADS = 256
     # Chunks of many points end where cache lines and pages do, if these are elements.
     LINE_POINTS = 16
@@ -256,7 +257,12 @@ cdef void _part(int64_t total, int64_t grain) noexcept nogil:
     cdef int64_t chunks, place
     cdef bint large = each > FEWEST_CHUNKS * LARGE_CHUNK
     job.backwards = large and not job.backwards
-    chunks = min(each // LARGE_CHUNK, MOST_CHUNKS) if large else FEWEST_CHUNKS
+    chunks = FEWEST_CHUNKS
+    if large:
+        chunks = min(each // LARGE_CHUNK, MOST_CHUNKS)
+    elif each <= FEW_POINTS:
+        # Few of them are much each.
+        chunks = MOST_CHUNKS
     job.chunk = _aligned(max((each + chunks - 1) // chunks, grain))
     each = _aligned(max(each, grain))
     for place in range(job.threads):

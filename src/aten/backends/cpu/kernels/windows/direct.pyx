@@ -43,6 +43,8 @@ cdef enum:
     PIECES_OF_FEW = 8
     PIECE = 1 << 16
     FEWEST_ROWS = 32
+    # One part in so many is no matter.
+    EVEN = 24
     # Strips whose panels are multiplied by turns, so that weights that have no room in the second
     # cache are read once for all of them: so many bytes, a few rows at a time.
     TOGETHER = 4
@@ -303,7 +305,7 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
     panels.strips_each = max(<int64_t>1, PIECE // (panels.width * work.outputs))
     panels.strips_each = min(panels.strips_each,
                              max(<int64_t>1, panels.strips * images // wanted))
-    panels.strips_each = _even_share(panels.strips, panels.strips_each)
+    panels.strips_each = _even_strips(panels, images)
     panels.across = (panels.strips + panels.strips_each - 1) // panels.strips_each
     panels.down = 1
     if panels.strips * images < PIECES_OF_FEW * thread_count():
@@ -318,6 +320,22 @@ cdef void _cut_result(Panels* panels) noexcept nogil:
         panels.rows_each = (panels.rows_each + 7) // 8 * 8
         panels.down = (work.outputs + panels.rows_each - 1) // panels.rows_each
     _plan_panels(panels)
+
+
+cdef inline int64_t _longest(const Panels* panels, int64_t images, int64_t each) noexcept nogil:
+    """Strips of all threads, if each had as many as the one that has most, in pieces of `each`."""
+    cdef int64_t threads = thread_count()
+    cdef int64_t pieces = images * ((panels.strips + each - 1) // each)
+    return (pieces + threads - 1) // threads * threads * each
+
+
+cdef int64_t _even_strips(const Panels* panels, int64_t images) noexcept nogil:
+    """The strips of a piece: as many as may be, or fewer, where threads share these better."""
+    cdef int64_t found = panels.strips_each, each
+    for each in range(panels.strips_each - 1, 0, -1):
+        if (EVEN + 1) * _longest(panels, images, each) < EVEN * _longest(panels, images, found):
+            found = each
+    return found
 
 
 cdef bint _cut_by_rows(Panels* panels) noexcept nogil:
