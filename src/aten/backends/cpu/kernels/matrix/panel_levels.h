@@ -264,9 +264,9 @@ aten_spread_long_64(const char *from)
     return _mm512_set1_epi64(unit);
 }
 
-/* A square of 16 by 16. */
+/* A square of 16 by 16, whose lines become its columns. */
 static inline __attribute__((always_inline, target("avx512f"))) void
-aten_turn_lines(__m512i line[16], uint32_t *to, int64_t to_row)
+aten_turn_square(__m512i line[16])
 {
     __m512i pair[16];
     int i;
@@ -287,13 +287,20 @@ aten_turn_lines(__m512i line[16], uint32_t *to, int64_t to_row)
         pair[i + 12] = _mm512_shuffle_i32x4(line[i + 8], line[i + 12], 0xDD);
     }
     ATEN_UNROLL for (i = 0; i < 4; i++) {
-        uint32_t *at = to + i * to_row;
-        _mm512_storeu_si512(at, _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0x88));
-        _mm512_storeu_si512(at + 4 * to_row, _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0x88));
-        _mm512_storeu_si512(at + 8 * to_row, _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0xDD));
-        _mm512_storeu_si512(at + 12 * to_row,
-                            _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0xDD));
+        line[i] = _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0x88);
+        line[i + 4] = _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0x88);
+        line[i + 8] = _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0xDD);
+        line[i + 12] = _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0xDD);
     }
+}
+
+static inline __attribute__((always_inline, target("avx512f"))) void
+aten_turn_lines(__m512i line[16], uint32_t *to, int64_t to_row)
+{
+    int i;
+    aten_turn_square(line);
+    ATEN_UNROLL for (i = 0; i < 16; i++)
+        _mm512_storeu_si512(to + i * to_row, line[i]);
 }
 
 /* Each row is read at once: where rows lie far apart, they share few places of the cache. */
@@ -369,6 +376,14 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
     _mm512_storeu_ps(to, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from))))
 #include "panel_packs.h"
 
+#define SUMS aten_panel_floats_64
+#define NAME(stem) aten_panel_##stem##_halves_64
+#define BYTES 2
+#define LINE(from, count)                                                                        \
+    ((__m512i)_mm512_cvtph_ps(_mm256_maskz_loadu_epi16((__mmask16)((1u << (count)) - 1), from)))
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_columns.h"
+
 /* Sums of products of small numbers in one instruction. */
 
 #undef TARGET
@@ -405,6 +420,14 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
 #define ADD(sums, left, right)                                                                   \
     ((aten_panel_floats_64)_mm512_dpbf16_ps((__m512)(sums), (__m512bh)(left), (__m512bh)(right)))
 #include "panel_tiles.h"
+
+#define SUMS aten_panel_floats_64
+#define NAME(stem) aten_panel_##stem##_brains_64
+#define BYTES 4
+#define LINE(from, count) _mm512_maskz_loadu_epi32((__mmask16)((1u << (count)) - 1), from)
+#define ADD(sums, left, right)                                                                   \
+    ((aten_panel_floats_64)_mm512_dpbf16_ps((__m512)(sums), (__m512bh)(left), (__m512bh)(right)))
+#include "panel_columns.h"
 
 #undef ROWS
 #undef TARGET
@@ -473,6 +496,22 @@ static void aten_flip_units(int vector_bytes, uint32_t *units, int64_t count, ui
     }
 #endif
     aten_panel_flip_16(units, count, by);
+}
+
+/* For so many rows and elements that are packed in this way; NULL where packing is faster. */
+static aten_panel_columns_function aten_panel_columns_of(int vector_bytes,
+                                                         aten_panel_features features, int kind,
+                                                         int pack, int64_t rows)
+{
+#if defined(__x86_64__)
+    if (vector_bytes != 64)
+        return NULL;
+    if (kind == ATEN_BRAIN_PAIRS && features.brain_sums && rows <= 2)
+        return rows == 1 ? aten_panel_columns_1_brains_64 : aten_panel_columns_2_brains_64;
+    if (pack == ATEN_PACK_HALVES && rows == 1)
+        return aten_panel_columns_1_halves_64;
+#endif
+    return NULL;
 }
 
 /* NULL where the processor has no such tiles. */

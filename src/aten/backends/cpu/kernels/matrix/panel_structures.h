@@ -58,6 +58,20 @@ typedef struct {
 typedef void (*aten_panel_tile_function)(const aten_panel_tile *);
 
 typedef struct {
+    /* Sums over `units` steps of a row or two and 48 columns at most, which lie as runs `right_column`
+       bytes apart, as units or what becomes such; those that are there get more if `adds` says so.
+       Rows of the left operand are `left_row` bytes apart, those of sums `out_row` lanes. */
+    int64_t units, columns;
+    const char *left, *right;
+    int64_t left_row, right_column;
+    void *out;
+    int64_t out_row;
+    int adds;
+} aten_panel_columns;
+
+typedef void (*aten_panel_columns_function)(const aten_panel_columns *);
+
+typedef struct {
     int lanes, rows, unit;
     aten_panel_tile_function tiles[4][3];
 } aten_panel_tiles;

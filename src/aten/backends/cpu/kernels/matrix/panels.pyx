@@ -38,6 +38,17 @@ cdef extern from "panel_levels.h" nogil:
     void aten_flip_units(int vector_bytes, uint32_t* units, int64_t count, uint32_t by)
     aten_panel_features aten_find_panel_features()
     int aten_widest_panels()
+    ctypedef struct aten_panel_columns:
+        int64_t units, columns
+        const char* left
+        const char* right
+        int64_t left_row, right_column
+        void* out
+        int64_t out_row
+        bint adds
+    ctypedef void (*aten_panel_columns_function)(const aten_panel_columns*) noexcept nogil
+    aten_panel_columns_function aten_panel_columns_of(
+        int vector_bytes, aten_panel_features features, int kind, int pack, int64_t rows)
     const aten_panel_packs* aten_panel_packs_of(int vector_bytes, int pack)
     const aten_panel_tiles* aten_panel_tiles_of(int vector_bytes, aten_panel_features features,
                                                 int kind)
@@ -83,6 +94,8 @@ cdef struct Way:
     const aten_panel_tiles* tiles
     const aten_panel_packs* packs
     aten_panel_finish finish
+    int kind                # of units, and how they are packed
+    int pack
     bint flips              # whether bytes of the right operand are made unsigned
 
 cdef struct Panels:
@@ -165,6 +178,7 @@ cdef bint _choose_way(Way* way, int code, int out_code) noexcept nogil:
         return False
     way.tiles = aten_panel_tiles_of(wide, _features, kind)
     way.packs = aten_panel_packs_of(wide, pack)
+    way.kind, way.pack = kind, pack
     way.finish = aten_panel_finish_of(wide, finish)
     return True
 
@@ -423,16 +437,39 @@ cdef void _multiply_by_strips(Piece* piece) noexcept nogil:
             count = min(stretch, piece.depth - begin)
             tile.units = _units_of(piece, count)
             _take_left(piece, begin, count, &tile)
-            _pack_right(piece, begin, count, column, strip, &tile)
             tile.start = NULL
             tile.out = piece.sums
             tile.addend = tile.out if begin else NULL
             tile.out_row = piece.sums_row
-            _run_strip(piece, &tile, columns)
+            if not _run_columns(piece, begin, count, column, columns, &tile):
+                _pack_right(piece, begin, count, column, strip, &tile)
+                _run_strip(piece, &tile, columns)
             begin += stretch
             if begin >= piece.depth:
                 break
         _finish(piece, column, columns)
+
+
+cdef bint _run_columns(const Piece* piece, int64_t begin, int64_t count, int64_t column,
+                       int64_t columns, const aten_panel_tile* tile) noexcept nogil:
+    """A strip of the right operand, which is not packed; False where it has to be."""
+    cdef aten_panel_columns work
+    cdef aten_panel_columns_function run = aten_panel_columns_of(
+        piece.way.vector_bytes, _features, piece.way.kind, piece.way.pack, piece.rows)
+    if (run == NULL or piece.right.row_stride != 1 or count % piece.way.packs.group != 0
+            or tile.left_step != piece.way.tiles.unit):
+        return False
+    work.units = tile.units
+    work.columns = columns
+    work.left = tile.left
+    work.left_row = tile.left_row
+    work.right = _at(&piece.right, 0, begin, column)
+    work.right_column = piece.right.column_stride * piece.way.packs.size
+    work.out = tile.out
+    work.out_row = tile.out_row
+    work.adds = tile.addend != NULL
+    run(&work)
+    return True
 
 
 cdef void _multiply_streaming(Piece* piece) noexcept nogil:
