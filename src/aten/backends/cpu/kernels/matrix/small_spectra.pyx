@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: nonecheck=False, cdivision=True
-"""Eigenvalues, singular values and least squares of small real matrices, by LAPACK.
+"""Eigenvalues, singular values and least squares of small real matrices.
 
-Its routines are called for a whole batch at once, on all threads, in memory of a size that is known
-beforehand. A call is declined, and left to the operator's function, where a matrix is not finite or
+Those of symmetric matrices are found by kernels of our own, the others by LAPACK, whose routines are
+called for a whole batch at once, on all threads, in memory of a size that is known beforehand. A call is declined, and left to the operator's function, where a matrix is not finite or
 a method does not converge.
 """
 
@@ -29,17 +29,6 @@ cdef extern from *:
     """
     #include <stddef.h>
     #include <stdint.h>
-
-    static int64_t aten_eigen(void *routine, char job, char triangle, int64_t n, void *a, void *values,
-                              void *work, int64_t length, int64_t *integers, int64_t integer_length) {
-        typedef void (*Routine)(const char *, const char *, const int64_t *, void *, const int64_t *,
-                                void *, void *, const int64_t *, int64_t *, const int64_t *, int64_t *,
-                                size_t, size_t);
-        int64_t info = 0;
-        ((Routine)routine)(&job, &triangle, &n, a, &n, values, work, &length, integers,
-                           &integer_length, &info, 1, 1);
-        return info;
-    }
 
     static int64_t aten_singular(void *routine, char job, int64_t rows, int64_t columns, void *a,
                                  void *values, void *left, int64_t left_rows, void *right,
@@ -68,13 +57,16 @@ cdef extern from *:
     int64_t aten_least(void* routine, int64_t rows, int64_t columns, int64_t width, void* a, void* b,
                        int64_t b_rows, int64_t* pivots, const void* ratio, int64_t* rank, void* work,
                        int64_t length) noexcept nogil
-    int64_t aten_eigen(void* routine, char job, char triangle, int64_t n, void* a, void* values,
-                       void* work, int64_t length, int64_t* integers,
-                       int64_t integer_length) noexcept nogil
     int64_t aten_singular(void* routine, char job, int64_t rows, int64_t columns, void* a,
                           void* values, void* left, int64_t left_rows, void* right,
                           int64_t right_rows, void* work, int64_t length,
                           int64_t* integers) noexcept nogil
+
+cdef extern from "eigen_levels.h" nogil:
+    int64_t aten_eigen_of_floats(float* a, int64_t n, bint upper, bint wants_vectors,
+                                 float* values)
+    int64_t aten_eigen_of_doubles(double* a, int64_t n, bint upper, bint wants_vectors,
+                                  double* values)
 
 cdef enum:
     # The most rows and columns.
@@ -93,8 +85,8 @@ ctypedef fused Real:
 
 cdef struct Spectra:
     void* routine
-    bint singular, wide
-    char job, triangle
+    bint singular, wide, upper
+    char job
     int levels
     int64_t count, rows, columns, row_step, column_step
     int64_t left_columns, right_rows            # of each left and right matrix
@@ -160,7 +152,8 @@ cdef bint _begin(Spectra* spectra, TensorImpl matrix) noexcept:
 cdef bint _run(Spectra* spectra, TensorImpl matrix, object address_of, str name) except -1:
     """Whether all matrices could be dealt with."""
     cdef int64_t side = max(spectra.rows, spectra.columns)
-    spectra.routine = <void*><size_t>address_of(("d" if spectra.wide else "s") + name)
+    if address_of is not None:
+        spectra.routine = <void*><size_t>address_of(("d" if spectra.wide else "s") + name)
     spectra.given = const_data_pointer(matrix)
     with nogil:
         parallel_for(spectra.count, max(GRAIN // (side * side * side), 1),
@@ -201,17 +194,19 @@ cdef void _compute(Spectra* spectra, int64_t begin, int64_t end, Real zero) noex
                  + place_of(spectra.sizes, spectra.steps, spectra.levels, index),
                  spectra.row_step, spectra.column_step, spectra.rows, spectra.columns, a,
                  spectra.rows):
-            enter_library()
             if spectra.singular:
+                enter_library()
                 info = aten_singular(
                     spectra.routine, spectra.job, spectra.rows, spectra.columns, a,
                     <Real*>spectra.values + index * values, left, spectra.rows, right,
                     max(spectra.right_rows, 1), room, length, integers)
+                leave_library()
+            elif Real is double:
+                info = aten_eigen_of_doubles(a, spectra.rows, spectra.upper, spectra.left != NULL,
+                                             <double*>spectra.values + index * values)
             else:
-                info = aten_eigen(spectra.routine, spectra.job, spectra.triangle, spectra.rows, a,
-                                  <Real*>spectra.values + index * values, room, length, integers,
-                                  INTEGERS)
-            leave_library()
+                info = aten_eigen_of_floats(a, spectra.rows, spectra.upper, spectra.left != NULL,
+                                            <float*>spectra.values + index * values)
         if info != 0:
             spectra.declined = 1
             break
@@ -290,15 +285,14 @@ cdef object _eigen(TensorImpl matrix, PyObject* triangle, bint vectors, object a
             "L", "U", "l", "u"):
         return None
     spectra.singular = False
-    spectra.job = c"V" if vectors else c"N"
-    spectra.triangle = c"L" if letter in "Ll" else c"U"
+    spectra.upper = letter in "Uu"
     values = numbers_like(matrix, matrix.dtype_code, spectra.rows)
     spectra.values = data_pointer(values)
     if vectors:
         made = columns_like(matrix, spectra.rows, spectra.rows)
         spectra.left = data_pointer(made)
         spectra.left_columns = spectra.rows
-    if not _run(&spectra, matrix, address_of, "syevd"):
+    if not _run(&spectra, matrix, None, ""):
         return None
     return values, made
 
