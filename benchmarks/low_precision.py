@@ -7,10 +7,12 @@ import timeit
 from dataclasses import replace
 
 from operands import Operand, integers, normal
-from processor_peak import operations_per_second
+from processor_peak import byte_operations_per_second, operations_per_second
 from timing import Case, Result, geometric_mean, measure
 
 SIDE = 1024
+# Of the largest products of bytes.
+MOST_BYTES = 2048
 # Of the processor's measured peak, in percent.
 LEAST_SHARE = 85.0
 
@@ -84,6 +86,23 @@ def _share_of_peak() -> list[Result]:
     ]
 
 
+def _share_of_byte_peak(product: Result) -> list[Result]:
+    """The peak of bytes, and what of it a product of many reaches, ours and torch's."""
+    import aten
+
+    peak = byte_operations_per_second(aten.get_num_threads())
+    if peak is None or product.aten is None or product.torch is None:
+        return []
+    share = 100 * 2 * MOST_BYTES**3 / peak
+    seconds = (1e-6 * product.aten, 1e-6 * product.torch)
+    return [
+        Result("peak of the processor, int8, 10⁹ operations a second", "", aten=peak / 1e9),
+        Result(
+            f"{product.name}, % of the peak", "%", aten=share / seconds[0], torch=share / seconds[1]
+        ),
+    ]
+
+
 def run() -> list[Result]:
     results = measure(cases())
     targets = {
@@ -100,4 +119,5 @@ def run() -> list[Result]:
         means.append(
             geometric_mean(f"low precision: mean of {len(of_group)}, {group}", of_group, target)
         )
-    return [*results, *_share_of_peak(), *means]
+    (many_bytes,) = (one for one in results if one.name.startswith(f"_int_mm: {MOST_BYTES}×"))
+    return [*results, *_share_of_peak(), *_share_of_byte_peak(many_bytes), *means]
