@@ -14,83 +14,29 @@
 #define ATEN_EIGEN_TRIES 50
 
 #define TARGET
-#define REAL float
-#define ROOT sqrtf
-#define ABSOLUTE fabsf
-#define SIGNED copysignf
-#define SCALED ldexpf
-#define EXPONENT frexpf
-#define EPSILON FLT_EPSILON
-#define MOST 125
-#define TINY 1e-12f
-#define ENLARGED 0x1p60f
+#define IS_DOUBLE 0
 #define NAME(stem) aten_eigen_##stem##_float_16
 #include "eigen_rotations.h"
-#define REAL double
-#define ROOT sqrt
-#define ABSOLUTE fabs
-#define SIGNED copysign
-#define SCALED ldexp
-#define EXPONENT frexp
-#define EPSILON DBL_EPSILON
-#define MOST 1021
-#define TINY 1e-140
-#define ENLARGED 0x1p500
+#define IS_DOUBLE 1
 #define NAME(stem) aten_eigen_##stem##_double_16
 #include "eigen_rotations.h"
 #undef TARGET
 
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx2")))
-#define REAL float
-#define ROOT sqrtf
-#define ABSOLUTE fabsf
-#define SIGNED copysignf
-#define SCALED ldexpf
-#define EXPONENT frexpf
-#define EPSILON FLT_EPSILON
-#define MOST 125
-#define TINY 1e-12f
-#define ENLARGED 0x1p60f
+#define IS_DOUBLE 0
 #define NAME(stem) aten_eigen_##stem##_float_32
 #include "eigen_rotations.h"
-#define REAL double
-#define ROOT sqrt
-#define ABSOLUTE fabs
-#define SIGNED copysign
-#define SCALED ldexp
-#define EXPONENT frexp
-#define EPSILON DBL_EPSILON
-#define MOST 1021
-#define TINY 1e-140
-#define ENLARGED 0x1p500
+#define IS_DOUBLE 1
 #define NAME(stem) aten_eigen_##stem##_double_32
 #include "eigen_rotations.h"
 #undef TARGET
 
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,prefer-vector-width=512")))
-#define REAL float
-#define ROOT sqrtf
-#define ABSOLUTE fabsf
-#define SIGNED copysignf
-#define SCALED ldexpf
-#define EXPONENT frexpf
-#define EPSILON FLT_EPSILON
-#define MOST 125
-#define TINY 1e-12f
-#define ENLARGED 0x1p60f
+#define IS_DOUBLE 0
 #define NAME(stem) aten_eigen_##stem##_float_64
 #include "eigen_rotations.h"
-#define REAL double
-#define ROOT sqrt
-#define ABSOLUTE fabs
-#define SIGNED copysign
-#define SCALED ldexp
-#define EXPONENT frexp
-#define EPSILON DBL_EPSILON
-#define MOST 1021
-#define TINY 1e-140
-#define ENLARGED 0x1p500
+#define IS_DOUBLE 1
 #define NAME(stem) aten_eigen_##stem##_double_64
 #include "eigen_rotations.h"
 #undef TARGET

@@ -6,9 +6,33 @@
    Matrices lie row after row, ATEN_EIGEN_SIDE numbers apart, and are worked on by whole rows: no sum
    is parted among lanes, so that every level gives the same bits.
 
-   Expects REAL, ROOT, ABSOLUTE, SIGNED, SCALED, EXPONENT, EPSILON, MOST (an exponent of two whose
-   power and its inverse are normal numbers), TINY (below which squares lose something), ENLARGED (by
-   which such numbers lose nothing), NAME(stem) and TARGET. */
+   Expects IS_DOUBLE, NAME(stem) and TARGET. */
+
+/* MOST is an exponent of two whose power and its inverse are normal numbers. Squares of numbers below
+   TINY lose something, and those of such numbers times ENLARGED nothing. */
+#if IS_DOUBLE
+#define REAL double
+#define ROOT sqrt
+#define ABSOLUTE fabs
+#define SIGNED copysign
+#define SCALED ldexp
+#define EXPONENT frexp
+#define EPSILON DBL_EPSILON
+#define MOST 1021
+#define TINY 1e-140
+#define ENLARGED 0x1p500
+#else
+#define REAL float
+#define ROOT sqrtf
+#define ABSOLUTE fabsf
+#define SIGNED copysignf
+#define SCALED ldexpf
+#define EXPONENT frexpf
+#define EPSILON FLT_EPSILON
+#define MOST 125
+#define TINY 1e-12f
+#define ENLARGED 0x1p60f
+#endif
 
 #define ROW(a, i) ((a) + (i) * ATEN_EIGEN_SIDE)
 
@@ -244,3 +268,4 @@ static TARGET int64_t NAME(eigen)(REAL *given, int64_t n, int upper, int wants_v
 #undef TINY
 #undef ENLARGED
 #undef NAME
+#undef IS_DOUBLE
