@@ -16,6 +16,7 @@ from aten._core.views import derived_views
 from aten.backends.cpu.kernels.filling import drawing, sequences
 from aten.backends.cpu.kernels.fourier import spectra
 from aten.backends.cpu.kernels.indexing import elements
+from aten.backends.cpu.kernels.indexing.bags import BagsKernel
 from aten.backends.cpu.kernels.indexing.weighing import CrossEntropyKernel
 from aten.backends.cpu.kernels.matrix import small_matrices, small_spectra
 from aten.backends.cpu.kernels.matrix.composite_products import LinearKernel, MatmulKernel
@@ -77,6 +78,10 @@ def _cross_entropy(
     op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel
 ) -> FastPath:
     return CrossEntropyKernel(operator("aten::_log_softmax"), replaced, operator, otherwise)
+
+
+def _bags(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel) -> FastPath:
+    return BagsKernel(replaced, operator, otherwise)
 
 
 def _convolution(
@@ -144,6 +149,7 @@ _MAKERS: dict[str, Maker] = {
     "matmul": _matmul,
     "linear": _linear,
     "cross_entropy": _cross_entropy,
+    "bags": _bags,
     "convolution": _convolution,
     "copy": _copy,
     "reorder": _reorder,

@@ -1,3 +1,7 @@
+from collections.abc import Callable
+
+from aten._core.dispatch.dispatcher import Kernel, OpOverload
+from aten._core.dispatch.fast_path import FastPath
 from aten._core.tensor.tensor import Tensor
 
 def fold_bags(
@@ -10,3 +14,8 @@ def fold_bags(
     padding: int,
     lists_bags: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+
+class BagsKernel(FastPath):
+    def __init__(
+        self, replaced: tuple[str, ...], find: Callable[[str], OpOverload], otherwise: Kernel
+    ) -> None: ...

@@ -5,19 +5,33 @@
 Rows are folded in the order of the bag, column by column, so that threads may share the bags.
 """
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from aten._core.base.bounded cimport narrow_index, wide_index, within
 from aten._core.base.device cimport CPU, META
 from aten._core.base.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT32, INT64, item_size
+from aten._core.dispatch.dispatcher cimport Kernel
+from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor
-from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_pointer
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer,
+                                            is_lazy, require_memory)
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 
 cdef enum:
+    # Arguments of `_embedding_bag`, by their places on the stack.
+    TABLE = 0
+    INDICES = 1
+    OFFSETS = 2
+    MODE = 4
+    WEIGHTS = 6
+    LAST_OFFSET = 7
+    PADDING = 8
+    # Bags up to which there is room for where they begin.
+    MOST_BAGS = 1024
     # What becomes of a bag, by torch's numbers.
     SUM = 0
     MEAN = 1
@@ -345,3 +359,99 @@ def fold_bags(Tensor table not None, Tensor indices not None, Tensor offsets not
     with nogil:
         parallel_for(count, max(GRAIN // max(work, 1), 1), _fold_bags, &bags)
     return out, bag_of, kept, origins
+
+
+cdef class BagsKernel(FastPath):
+    """Sums of bags without weights and padding, of float32 tables whose rows are runs of memory."""
+
+    def __init__(self, tuple replaced not None, find, Kernel otherwise not None):
+        FastPath.__init__(self, "bags", replaced, find, otherwise)
+
+    cdef object ordinary(self, PyObject** stack):
+        if (<object>stack[MODE] is not _SUM or <object>stack[WEIGHTS] is not None
+                or <object>stack[PADDING] is not _NO_PADDING):
+            return None
+        if <object>stack[LAST_OFFSET] is True:
+            return _sums(<TensorImpl>stack[TABLE], <TensorImpl>stack[INDICES],
+                         <TensorImpl>stack[OFFSETS], 1)
+        if <object>stack[LAST_OFFSET] is False:
+            return _sums(<TensorImpl>stack[TABLE], <TensorImpl>stack[INDICES],
+                         <TensorImpl>stack[OFFSETS], 0)
+        return None
+
+
+cdef object _SUM = SUM
+cdef object _NO_PADDING = -1
+
+
+cdef inline bint _are_numbers(TensorImpl numbers) noexcept:
+    return ((numbers.dtype_code == INT64 or numbers.dtype_code == INT32) and numbers.rank == 1
+            and numbers.contiguous and numbers.device_type == CPU)
+
+
+cdef object _sums(TensorImpl table, TensorImpl indices, TensorImpl offsets, int64_t without):
+    """The sums, and what comes with them: nothing of each index, and zeros for each bag. None for
+    what is not ordinary, or wrong."""
+    cdef Bags bags
+    cdef int64_t begins[MOST_BAGS + 1]
+    cdef int64_t sizes[2]
+    cdef int64_t count = offsets.count - without, none = 0
+    cdef Tensor out, bag_of, kept, origins
+    cdef list memory
+    if (table.dtype_code != FLOAT32 or table.rank != 2 or table.device_type != CPU
+            or is_lazy(table) or table.sizes[1] == 0 or table.strides[1] != 1
+            or not _are_numbers(indices) or not _are_numbers(offsets)
+            or not 0 < count <= MOST_BAGS):
+        return None
+    sizes[0], sizes[1] = count, table.sizes[1]
+    out = make_contiguous(FLOAT32, 2, sizes, CPU, -1)
+    bag_of = make_contiguous(indices.dtype_code, 1, &none, CPU, -1)
+    kept = make_contiguous(offsets.dtype_code, 1, sizes, CPU, -1)
+    origins = make_contiguous(offsets.dtype_code, 1, sizes, CPU, -1)
+    # Making them may have run a collection, and that the code of others.
+    if (table.rank != 2 or table.strides[1] != 1 or table.sizes[1] != sizes[1]
+            or not _are_numbers(indices) or not _are_numbers(offsets)
+            or offsets.count - without != count):
+        return None
+    for tensor in (table, indices, offsets):
+        require_memory(tensor)
+    memory = [table.storage, indices.storage, offsets.storage]
+    bags.indices = <const char*>const_data_pointer(indices)
+    bags.narrow = indices.dtype_code == INT32
+    bags.total = indices.count
+    bags.rows = table.sizes[0]
+    if not _read_begins(offsets, count, bags.total, begins):
+        return None
+    for place in range(bags.total):
+        if not 0 <= _integer(bags.indices, bags.narrow, place) < bags.rows:
+            return None
+    bags.mode, bags.code, bags.direct = SUM, FLOAT32, True
+    bags.table = <const char*>const_data_pointer(table)
+    bags.row_step = table.strides[0] * item_size(FLOAT32)
+    bags.column_step = item_size(FLOAT32)
+    bags.columns = table.sizes[1]
+    bags.begins = begins
+    bags.count = count
+    bags.padding = -1
+    bags.weights = NULL
+    bags.bag_of = bags.kept = bags.origins = NULL
+    bags.out = data_pointer(out)
+    memset(data_pointer(kept), 0, count * item_size(offsets.dtype_code))
+    memset(data_pointer(origins), 0, count * item_size(offsets.dtype_code))
+    with nogil:
+        parallel_for(count, max(GRAIN // (bags.total * bags.columns // count + bags.columns), 1),
+                     _fold_bags, &bags)
+    return out, bag_of, kept, origins
+
+
+cdef bint _read_begins(TensorImpl offsets, int64_t count, int64_t total, int64_t* begins) noexcept:
+    """Where bags begin, and the last one ends; False for offsets that are refused."""
+    cdef bint narrow = offsets.dtype_code == INT32
+    cdef const char* numbers = <const char*>const_data_pointer(offsets)
+    cdef int64_t bag
+    begins[count] = total
+    for bag in range(min(count + 1, offsets.count)):
+        begins[bag] = _integer(numbers, narrow, bag)
+        if begins[bag] < (begins[bag - 1] if bag else 0) or begins[bag] > total:
+            return False
+    return begins[0] == 0
