@@ -102,6 +102,38 @@ NAME(copy_even)(const int pieces, const ELEMENT *const *given, const uint32_t *m
 }
 #endif
 
+#ifdef PARTED
+/* The same for two taps that look at neighbours: each element is loaded once. Masks are those of
+   elements. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_pair)(const int pieces, const ELEMENT *const *given, const uint32_t *masks,
+                int64_t channels, int64_t from_channel, ELEMENT *to, ELEMENT *other,
+                int64_t to_channel)
+{
+    const ELEMENT *from[ATEN_PIECES];
+    MASK low[ATEN_PIECES], high[ATEN_PIECES];
+    int64_t c;
+    int i;
+    ATEN_UNROLL for (i = 0; i < pieces; i++) {
+        from[i] = given[i];
+        low[i] = LANES_OF(masks[i] & ((1u << LANES) - 1));
+        high[i] = LANES_OF(masks[i] >> LANES);
+    }
+    for (c = 0; c < channels; c++, to += to_channel, other += to_channel) {
+        NAME(bits) first = {0}, second = {0};
+        ATEN_UNROLL for (i = 0; i < pieces; i++) {
+            const NAME(vector) one = (NAME(vector))LOAD_PART(from[i], low[i]);
+            const NAME(vector) two = (NAME(vector))LOAD_PART(from[i] + LANES, high[i]);
+            first |= (NAME(bits))PARTED(0, one, two);
+            second |= (NAME(bits))PARTED(1, one, two);
+            from[i] += from_channel;
+        }
+        *(NAME(unaligned) *)to = (NAME(vector))first;
+        *(NAME(unaligned) *)other = (NAME(vector))second;
+    }
+}
+#endif
+
 #ifdef LOAD_FOURTH
 /* The same for places four elements apart. */
 static inline __attribute__((always_inline)) TARGET void
@@ -193,44 +225,119 @@ NAME(copy_pieces)(int pieces, const ELEMENT *const *from, const int64_t *low, co
     NAME(copy_lanes)(pieces, from, low, high, step, channels, from_channel, to, to_channel);
 }
 
+/* One vector of a panel's rows, or of two taps' rows: where its lanes come from. */
+typedef struct {
+    int count;
+    const ELEMENT *from[LANES];
+    int64_t low[2][LANES], high[2][LANES];
+} NAME(pieces);
+
+/* Adds what a piece of positions sees, from column `column` on, of the taps `tap` and, with `pair`, the
+   one behind it, which looks at the next column. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(see_piece)(const aten_windows *work, const aten_piece *piece, const void *data,
+                int64_t column, int64_t tap, int pair, NAME(pieces) *found)
+{
+    const int64_t step = work->step[2], length = work->input_sizes[2];
+    const int64_t z = piece->z * work->step[0] + work->places[0][tap];
+    const int64_t y = piece->y * work->step[1] + work->places[1][tap];
+    const int64_t x = piece->x * step + work->places[2][tap];
+    const int64_t lane = piece->column - column;
+    int is_seen = 0, which;
+    if (z < 0 || z >= work->input_sizes[0] || y < 0 || y >= work->input_sizes[1])
+        return;
+    for (which = 0; which <= pair; which++) {
+        const int64_t first = x + which;
+        int64_t low = first < 0 ? (step - 1 - first) / step : 0;
+        int64_t high = length - first > (piece->count - 1) * step
+                           ? piece->count
+                           : (length - first + step - 1) / step;
+        if (first >= length || low >= high)
+            low = high = 0;
+        is_seen |= low < high;
+        found->low[which][found->count] = lane + low;
+        found->high[which][found->count] = lane + high;
+    }
+    if (!is_seen)
+        return;
+    found->from[found->count] = (const ELEMENT *)data + z * work->input_strides[0]
+                                + y * work->input_strides[1]
+                                + (x - lane * step) * work->input_strides[2];
+    found->count++;
+}
+
+#ifdef PARTED
+/* Whether a tap and the one behind it look at neighbours in steps of two. */
+static inline TARGET int NAME(is_pair)(const aten_windows *work, int64_t tap, int64_t end)
+{
+    const int64_t *const *places = work->places;
+    return tap + 1 < end && work->step[2] == 2 && work->input_strides[2] == 1
+           && places[0][tap + 1] == places[0][tap] && places[1][tap + 1] == places[1][tap]
+           && places[2][tap + 1] == places[2][tap] + 1;
+}
+
+static inline __attribute__((always_inline)) TARGET void
+NAME(copy_pairs)(const NAME(pieces) *found, int64_t channels, int64_t from_channel, ELEMENT *to,
+                 ELEMENT *other, int64_t to_channel)
+{
+    uint32_t mask[ATEN_PIECES];
+    int i;
+    if (found->count > ATEN_PIECES) {
+        const ELEMENT *behind[LANES];
+        for (i = 0; i < found->count; i++)
+            behind[i] = found->from[i] + 1;
+        NAME(copy_pieces)(found->count, found->from, found->low[0], found->high[0], 2, channels,
+                          from_channel, to, to_channel);
+        NAME(copy_pieces)(found->count, behind, found->low[1], found->high[1], 2, channels,
+                          from_channel, other, to_channel);
+        return;
+    }
+    for (i = 0; i < found->count; i++)
+        mask[i] = EVEN_MASK(found->low[0][i], found->high[0][i])
+                  | EVEN_MASK(found->low[1][i], found->high[1][i]) << 1;
+    if (found->count == 1)
+        NAME(copy_pair)(1, found->from, mask, channels, from_channel, to, other, to_channel);
+    else if (found->count == 2)
+        NAME(copy_pair)(2, found->from, mask, channels, from_channel, to, other, to_channel);
+    else if (found->count == 3)
+        NAME(copy_pair)(3, found->from, mask, channels, from_channel, to, other, to_channel);
+    else if (found->count == 4)
+        NAME(copy_pair)(4, found->from, mask, channels, from_channel, to, other, to_channel);
+    else
+        NAME(copy_pair)(0, found->from, mask, channels, from_channel, to, other, to_channel);
+}
+#endif
+
 /* What the positions of a strip see of `channels` channels from the taps begin … end: a row of the
    panel for each channel and tap. */
 static TARGET void NAME(pack_channels)(const aten_windows *work, const aten_strip *strip,
                                        const void *data, int64_t channels, int64_t begin,
                                        int64_t end, void *panel)
 {
-    const int64_t taps = end - begin, step = work->step[2];
-    const int64_t length = work->input_sizes[2];
-    const ELEMENT *from[LANES];
-    int64_t lows[LANES], highs[LANES], tap, column;
-    for (tap = 0; tap < taps; tap++) {
+    const int64_t taps = end - begin;
+    int64_t tap, column;
+    int pair = 0;
+    for (tap = 0; tap < taps; tap += 1 + pair) {
         const aten_piece *piece = strip->piece, *last = piece + strip->pieces;
+#ifdef PARTED
+        pair = NAME(is_pair)(work, begin + tap, end);
+#endif
         for (column = 0; column < strip->columns; column += LANES) {
-            int seen = 0;
-            for (; piece < last && piece->column < column + LANES; piece++) {
-                const int64_t z = piece->z * work->step[0] + work->places[0][begin + tap];
-                const int64_t y = piece->y * work->step[1] + work->places[1][begin + tap];
-                const int64_t x = piece->x * step + work->places[2][begin + tap];
-                const int64_t lane = piece->column - column;
-                int64_t low, high;
-                if (z < 0 || z >= work->input_sizes[0] || y < 0 || y >= work->input_sizes[1]
-                    || x >= length)
-                    continue;
-                low = x < 0 ? (step - 1 - x) / step : 0;
-                high = length - x > (piece->count - 1) * step ? piece->count
-                                                               : (length - x + step - 1) / step;
-                if (low >= high)
-                    continue;
-                from[seen] = (const ELEMENT *)data + z * work->input_strides[0]
-                    + y * work->input_strides[1] + (x - lane * step) * work->input_strides[2];
-                lows[seen] = lane + low;
-                highs[seen] = lane + high;
-                seen++;
+            ELEMENT *to = (ELEMENT *)panel + tap * strip->width + column;
+            NAME(pieces) found;
+            found.count = 0;
+            for (; piece < last && piece->column < column + LANES; piece++)
+                NAME(see_piece)(work, piece, data, column, begin + tap, pair, &found);
+#ifdef PARTED
+            if (pair) {
+                NAME(copy_pairs)(&found, channels, work->input_channel, to, to + strip->width,
+                                 taps * strip->width);
+                continue;
             }
-            NAME(copy_pieces)(seen, from, lows, highs, step * work->input_strides[2], channels,
-                              work->input_channel,
-                              (ELEMENT *)panel + tap * strip->width + column,
-                              taps * strip->width);
+#endif
+            NAME(copy_pieces)(found.count, found.from, found.low[0], found.high[0],
+                              work->step[2] * work->input_strides[2], channels,
+                              work->input_channel, to, taps * strip->width);
         }
     }
 }
