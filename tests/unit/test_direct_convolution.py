@@ -246,6 +246,40 @@ def test_planes_of_every_width(width, side, mode):
         allocator.set_guard(*before)
 
 
+def spread(image, weight, sizes):
+    """What windows of three by three, moved by two with padding 1, saw: the definition."""
+    rows, columns = image.shape[2:]
+    result = numpy.zeros((*image.shape[:2], 2 * rows + 1, 2 * columns + 1))
+    for y, x in itertools.product(range(3), range(3)):
+        weighed = image * weight[:, 0, y, x].reshape(1, -1, 1, 1)
+        result[:, :, y : y + 2 * rows : 2, x : x + 2 * columns : 2] += weighed
+    return result[:, :, 1 : 1 + sizes[0], 1 : 1 + sizes[1]]
+
+
+@pytest.mark.parametrize("mode", ["end", "start"])
+def test_planes_are_spread_by_two(width, mode):
+    """Transposed convolutions, as gradients of those by two steps are, beside guarded pages."""
+    draws = random.Random(7)
+    before = allocator.set_guard(mode, 0xFF)
+    try:
+        for columns in range(1, 70):
+            rows, more = draws.randrange(1, 9), [draws.randrange(2), draws.randrange(2)]
+            image = drawn(2, 3, rows, columns, seed=columns)
+            weight, bias = drawn(3, 1, 3, 3, seed=columns), drawn(3, seed=columns)
+            result = aten.conv_transpose2d(
+                *(aten.from_numpy(one) for one in (image, weight, bias)), 2, 1, more, 3
+            )
+            sizes = result.shape[2:]
+            assert sizes == (2 * rows - 1 + more[0], 2 * columns - 1 + more[1])
+            by_channel = bias.astype("float64").reshape(1, 3, 1, 1)
+            exact = spread(image.astype("float64"), weight.astype("float64"), sizes) + by_channel
+            terms = spread(*(numpy.abs(one.astype("float64")) for one in (image, weight)), sizes)
+            bound = 5 * numpy.finfo("float32").eps / 2 * (terms + numpy.abs(by_channel))
+            assert (numpy.abs(result.numpy() - exact) <= bound).all()
+    finally:
+        allocator.set_guard(*before)
+
+
 LAST = [
     ((2, 5, 9, 11), (13, 5, 3, 3), [1, 1], [1, 1], [1, 1], 1),
     ((1, 64, 14, 14), (50, 64, 3, 3), [1, 1], [1, 1], [1, 1], 1),

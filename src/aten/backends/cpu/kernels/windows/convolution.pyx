@@ -24,7 +24,8 @@ from aten.backends.cpu.kernels.windows.columns cimport (
     GRAIN, RELEASE_THRESHOLD, SPATIAL, Convolution, Image, gather_all, spread_all,
 )
 from aten.backends.cpu.kernels.windows.direct cimport (
-    ATEN_STRETCH, aten_finish, aten_windows, convolve_directly, convolve_taps_first, read_finish,
+    ATEN_STRETCH, aten_finish, aten_grid, aten_window_kernels, aten_windows, convolve_directly,
+    convolve_taps_first, kernels_of, read_finish,
 )
 from aten.backends.cpu.kernels.windows.winograd cimport has_tiles
 
@@ -112,6 +113,10 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
             gather_all(&work)
     elif not transposed:
         _convolve_directly(&work, weight if taps_first else None)
+    elif _spreads_planes(&work):
+        with nogil:
+            parallel_for(work.batch * work.groups,
+                         max(<int64_t>1, GRAIN // (4 * work.positions + 1)), _spread_planes, &work)
     elif _remainders(&work) <= FEW_REMAINDERS and not _is_spread(&work):
         _convolve_transposed(&work, scratch)
     else:
@@ -266,6 +271,51 @@ cdef void _run_directly(Convolution* work, const aten_windows* windows) noexcept
         with nogil:
             done = convolve_directly(windows, is_double)
     work.failed = work.failed or not done
+
+
+cdef bint _spreads_planes(const Convolution* work) noexcept:
+    """Whether channels that see one channel each are moved by two, in windows of three by three with
+    one line of padding, and there are kernels for that."""
+    cdef int dim
+    if work.compute != FLOAT32 or work.inputs != 1 or work.outputs != 1:
+        return False
+    if kernels_of(False).spread_plane == NULL or work.kernel[0] != 1 or work.stride[0] != 1:
+        return False
+    if work.padding[0] != 0 or work.input.strides[2] != 1 or work.out.strides[2] != 1:
+        return False
+    for dim in range(1, SPATIAL):
+        if work.kernel[dim] != 3 or work.stride[dim] != 2 or work.padding[dim] != 1:
+            return False
+        if work.dilation[dim] != 1:
+            return False
+    return True
+
+
+cdef void _spread_planes(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Planes begin … end of all images. A transposed convolution reads `out`."""
+    cdef const Convolution* work = <const Convolution*>context
+    cdef const aten_window_kernels* kernels = kernels_of(False)
+    cdef int64_t index, image, channel
+    cdef aten_grid grid
+    grid.pitch = work.out.strides[1]
+    grid.out_line = work.input.strides[1]
+    grid.rows = work.input.sizes[1]
+    grid.columns = work.input.sizes[2]
+    grid.seen_rows = work.out.sizes[1]
+    grid.seen_columns = work.out.sizes[2]
+    grid.finish = NULL
+    for index in range(begin, end):
+        image = index // work.groups
+        channel = index - image * work.groups
+        grid.data = work.out.data + (image * work.out.batch_stride
+                                     + channel * work.out.channel_stride) * 4
+        grid.out = work.input.data + (image * work.input.batch_stride
+                                      + channel * work.input.channel_stride) * 4
+        grid.weights = work.weight + channel * 9 * 4
+        grid.bias = NULL
+        if work.bias.data != NULL:
+            grid.bias = work.bias.data + channel * work.bias.row_stride * 4
+        kernels.spread_plane(&grid)
 
 
 cdef int _convolve_transposed(Convolution* work, list scratch) except -1:

@@ -169,10 +169,12 @@ static TARGET void NAME(turn_lines)(const void *data, const int64_t *offsets, in
     }
 }
 
-#ifdef LOADED_ONCE
-#define PLANES NAME(slide_plane)
+#if defined(LOADED_ONCE) && defined(ZIPPED)
+#define PLANES NAME(slide_plane), NAME(spread_plane)
+#elif defined(LOADED_ONCE)
+#define PLANES NAME(slide_plane), NULL
 #else
-#define PLANES NULL
+#define PLANES NULL, NULL
 #endif
 
 #ifdef CURVED

@@ -263,3 +263,78 @@ static TARGET void NAME(slide_plane)(const aten_grid *grid, int64_t step)
 #undef PLANE_OF
 #undef MAY_PAIR
 #undef PLANE_NAMES
+
+#ifdef ZIPPED
+
+/* A plane whose windows of three by three moved by two with one line of padding, seen from what they
+   saw: each element goes to the places that its windows weigh. Two lines of results and as many
+   lanes at a time; sums go from the last tap to the first. Elements of the plane are `data`, and its
+   size what is seen. */
+#define ADD_TAP(sums, tap, line)                                                                 \
+    do {                                                                                         \
+        sums += factor[tap] * (line);                                                            \
+        KEPT(sums); /* The next product is rounded with this sum, whatever follows. */           \
+    } while (0)
+#define SETTLE_PAIR()                                                                            \
+    do {                                                                                         \
+        even += bias;                                                                            \
+        odd += bias;                                                                             \
+        STORE_PART(to, low, ZIPPED(0, even, odd));                                               \
+        STORE_PART(to + LANES, high, ZIPPED(1, even, odd));                                      \
+        to += grid->out_line;                                                                    \
+    } while (0)
+static TARGET void NAME(spread_plane)(const aten_grid *grid)
+{
+    const ELEMENT *weights = grid->weights;
+    const NAME(vector) bias = NAME(all)(grid->bias ? *(const ELEMENT *)grid->bias : 0);
+    const int64_t halves = (grid->columns + 1) / 2, lines = (grid->rows + 1) / 2;
+    NAME(vector) factor[9];
+    int64_t x, y;
+    int i;
+    ATEN_UNROLL for (i = 0; i < 9; i++)
+        factor[i] = (NAME(vector))LOADED_ONCE(weights + i);
+    for (x = 0; x < halves; x += LANES) {
+        const int64_t seen = grid->seen_columns - x, left = grid->columns - 2 * x;
+        const MASK here = MAKE_MASK(0, seen < 0 ? 0 : seen < LANES ? seen : LANES);
+        const MASK beside = MAKE_MASK(0, seen < 1 ? 0 : seen - 1 < LANES ? seen - 1 : LANES);
+        const MASK low = MAKE_MASK(0, left < LANES ? left : LANES);
+        const MASK high =
+            MAKE_MASK(0, left < LANES ? 0 : left - LANES < LANES ? left - LANES : LANES);
+        const ELEMENT *from = (const ELEMENT *)grid->data + x;
+        ELEMENT *to = (ELEMENT *)grid->out + 2 * x;
+        NAME(vector) next[2] = {{0}, {0}}, line[2];
+        if (grid->seen_rows > 0) {
+            next[0] = (NAME(vector))LOAD_PART(from, here);
+            next[1] = (NAME(vector))LOAD_PART(from + 1, beside);
+        }
+        for (y = 0; y < lines; y++) {
+            NAME(vector) even = {0}, odd = {0};
+            line[0] = next[0];
+            line[1] = next[1];
+            next[0] = next[1] = (NAME(vector)){0};
+            from += grid->pitch;
+            if (y + 1 < grid->seen_rows) {
+                next[0] = (NAME(vector))LOAD_PART(from, here);
+                next[1] = (NAME(vector))LOAD_PART(from + 1, beside);
+            }
+            ADD_TAP(even, 4, line[0]);
+            ADD_TAP(odd, 5, line[0]);
+            ADD_TAP(odd, 3, line[1]);
+            SETTLE_PAIR();
+            if (2 * y + 1 == grid->rows)
+                break;
+            even = odd = (NAME(vector)){0};
+            ADD_TAP(even, 7, line[0]);
+            ADD_TAP(even, 1, next[0]);
+            ADD_TAP(odd, 8, line[0]);
+            ADD_TAP(odd, 6, line[1]);
+            ADD_TAP(odd, 2, next[0]);
+            ADD_TAP(odd, 0, next[1]);
+            SETTLE_PAIR();
+        }
+    }
+}
+
+#undef ADD_TAP
+#undef SETTLE_PAIR
+#endif

@@ -139,6 +139,7 @@ typedef struct {
                   const void *bias, void *out, int64_t count);
     void (*slide_grid)(const aten_grid *grid);
     void (*slide_plane)(const aten_grid *grid, int64_t step);   /* of 1 or 2; or nothing */
+    void (*spread_plane)(const aten_grid *grid);                /* by 2; or nothing */
     void (*copy_lines)(const void *source, int64_t source_line, int64_t step, int64_t low,
                        int64_t high, int64_t count, int64_t lines, void *target,
                        int64_t target_line);

@@ -96,6 +96,7 @@ cdef extern from "convolution_structures.h" nogil:
                       const void* bias, void* out, int64_t count) noexcept nogil
         void (*slide_grid)(const aten_grid* grid) noexcept nogil
         void (*slide_plane)(const aten_grid* grid, int64_t step) noexcept nogil
+        void (*spread_plane)(const aten_grid* grid) noexcept nogil
         void (*turn)(const void* source, int64_t source_row, int64_t rows, int64_t count,
                      void* target, int64_t width) noexcept nogil
         void (*turn_lines)(const void* data, const int64_t* offsets, int64_t columns, int64_t count,
