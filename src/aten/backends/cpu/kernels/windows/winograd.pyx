@@ -76,6 +76,7 @@ cdef struct Tiling:
     char* weights
     int64_t weight_row
     int64_t weight_part
+    int64_t few_rows        # channels of the result in a piece of a round
     bint taps_first         # channels of a tap are neighbours in the weights that are given
     int64_t rows            # lines of tiles in a band
     int64_t across          # bands of an image along its lines, and all of them
@@ -170,6 +171,9 @@ cdef bint _run_rounds(Tiling* tiling) noexcept nogil:
     cdef const aten_windows* work = tiling.work
     cdef int64_t band = work.batch * tiling.bands, group, elements
     tiling.band_panels = _panels_of(tiling, _strips_of(tiling))
+    tiling.few_rows = FEW_ROWS
+    if _longest(work.outputs, FEW_ROWS // 2) < _longest(work.outputs, FEW_ROWS):
+        tiling.few_rows = FEW_ROWS // 2
     # Reading panels once more and making weights once more cost about the same.
     elements = max(<int64_t>PANELS, work.outputs * work.inputs * work.taps)
     tiling.together = min(band, max(<int64_t>1, elements // tiling.band_panels))
@@ -183,10 +187,17 @@ cdef bint _run_rounds(Tiling* tiling) noexcept nogil:
             parallel_for(tiling.count * ((work.inputs + CHANNELS - 1) // CHANNELS), 1, _see_bands,
                          tiling)
             if not tiling.failed:
-                parallel_for((work.outputs + FEW_ROWS - 1) // FEW_ROWS, 1, _run_channels, tiling)
+                parallel_for((work.outputs + tiling.few_rows - 1) // tiling.few_rows, 1,
+                             _run_channels, tiling)
             tiling.first += tiling.count
     free(tiling.weights)
     return not tiling.failed
+
+
+cdef inline int64_t _longest(int64_t outputs, int64_t rows) noexcept nogil:
+    """Channels of the thread that has most of them, in pieces of so many."""
+    cdef int64_t threads = thread_count()
+    return ((outputs + rows - 1) // rows + threads - 1) // threads * rows
 
 
 cdef int64_t _strips_of(const Tiling* tiling) noexcept nogil:
@@ -230,15 +241,15 @@ cdef void _run_channels(void* context, int64_t begin, int64_t end) noexcept nogi
     cdef char* panels
     cdef char* weights
     cdef char* memory
-    piece.weight_part = FEW_ROWS * tiling.weight_row + LINE
-    memory = _take(tiling, &piece, 0, tiling.seen * piece.weight_part, FEW_ROWS)
+    piece.weight_part = tiling.few_rows * tiling.weight_row + LINE
+    memory = _take(tiling, &piece, 0, tiling.seen * piece.weight_part, tiling.few_rows)
     if memory == NULL:
         return
     weights = piece.panels
     piece.weights = weights
     for index in range(begin, end):
-        piece.row = index * FEW_ROWS
-        piece.rows = min(<int64_t>FEW_ROWS, work.outputs - piece.row)
+        piece.row = index * tiling.few_rows
+        piece.rows = min(tiling.few_rows, work.outputs - piece.row)
         for band in range(tiling.count):
             _find_band(tiling, &piece, tiling.first + band)
             if band == 0:
