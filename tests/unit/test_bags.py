@@ -171,3 +171,29 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match="fold_bags"):
             fold_bags(*arguments)
+
+
+@pytest.mark.parametrize("element", ["int32", "int64"])
+@pytest.mark.parametrize("include_last", [False, True])
+@pytest.mark.parametrize("count", [1, 1024, 1025, 3000])
+def test_sums_of_few_and_many_bags_by_the_operator(count, include_last, element):
+    """More than the fast path keeps on its stack go another way, and every row lies apart."""
+    generator = numpy.random.default_rng(count)
+    wide = generator.standard_normal((50, 12)).astype("float32")
+    indices = generator.integers(0, 50, 2 * count).astype(element)
+    offsets = numpy.sort(generator.integers(0, 2 * count, count)).astype(element)
+    offsets[0] = 0
+    ends = [*offsets[1:].tolist(), 2 * count]
+    bags = [
+        [(place, indices[place]) for place in range(begin, end)]
+        for begin, end in zip(offsets, ends, strict=True)
+    ]
+    given = numpy.append(offsets, offsets.dtype.type(2 * count)) if include_last else offsets
+    made = aten.nn.functional.embedding_bag(
+        aten.from_numpy(indices),
+        aten.from_numpy(wide)[:, :7],
+        aten.from_numpy(given),
+        mode="sum",
+        include_last_offset=include_last,
+    )
+    assert made.numpy().tobytes() == folded(wide[:, :7], bags, 0, None).tobytes()

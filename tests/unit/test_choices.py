@@ -4,7 +4,7 @@ import pytest
 
 import aten
 from aten.compiler import functions, tuning
-from aten.compiler.choosing import Choices
+from aten.compiler.rewrites.choosing import Choices
 from aten.nn import BatchNorm2d, Conv2d, Linear, ReLU6, Sequential
 
 EXPANDED = {"fused.expanded_convolution.default", "fused.inverted_residual.default"}
@@ -105,7 +105,7 @@ def test_rules_are_left_for_what_is_clearly_faster(monkeypatch, fused, apart, ru
     monkeypatch.setattr(tuning, "_known", {})
     seconds = tuning._Seconds(fused, apart)
     monkeypatch.setattr(tuning, "_compared", lambda *_: seconds)
-    monkeypatch.setattr("aten.compiler.expansions._is_large", lambda _: rule)
+    monkeypatch.setattr("aten.compiler.rewrites.expansions._is_large", lambda _: rule)
     compiled = aten.compile(block(6, 36, 6), mode="max-autotune")
     with aten.no_grad():
         compiled(aten.randn(1, 6, 40, 40))

@@ -9,7 +9,7 @@ import aten
 from aten.backends.cpu.kernels.matrix import matrix_tiles
 from aten.backends.cpu.kernels.matrix.strips import multiplied, width_of_strips
 from aten.compiler import ahead, functions
-from aten.compiler.choosing import Choices
+from aten.compiler.rewrites.choosing import Choices
 from aten.nn import Linear
 
 PRODUCT = "fused.strips_product.default"

@@ -1,9 +1,10 @@
 """Programs compiled as a whole: `aten.compile`, and what programs ask a compiler.
 
-What `aten.compile` gives captures what a function calls, as a functional graph (`capture`), joins
-operators into groups that one kernel computes (`partition`, `values`, `fusing`), and replays the
-graph (`programs`). `functions` decides which of the captured programs serves a call, `choosing` and
-`tuning` in which of two ways something is computed; `entrance` has what is called.
+What `aten.compile` gives captures what a function calls, as a functional graph (`capture`),
+rewrites it (`rewrites`), joins operators into groups that one kernel computes (`partition`,
+`values`, `fusing`), and replays the graph (`programs`). `functions` decides which of the captured
+programs serves a call, `tuning` in which of two ways something is computed; `entrance` has what is
+called.
 """
 
 from __future__ import annotations

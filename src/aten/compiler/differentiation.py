@@ -18,9 +18,9 @@ from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.making import meta_window
 from aten._core.tensor.tensor import Tensor
 from aten.autograd import Function, grad
-from aten.compiler.passes import has_effect, is_written, written_inputs
 from aten.compiler.programs import CompiledProgram
-from aten.compiler.rewriting import described
+from aten.compiler.rewrites.passes import has_effect, is_written, written_inputs
+from aten.compiler.rewrites.rewriting import described
 from aten.compiler.values import is_over_elements, operator_of
 from aten.grad_mode import enable_grad, is_grad_enabled, no_grad
 from aten.graph.interpreter import Interpreter

@@ -23,7 +23,7 @@ from aten.compiler.frozen import require_inside
 from aten.compiler.functions import CompiledFunction
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.programs import CompiledProgram
-from aten.compiler.rewriting import Rewriting, described, users_of
+from aten.compiler.rewrites.rewriting import Rewriting, described, users_of
 from aten.compiler.values import is_row_major, operator_of
 from aten.grad_mode import no_grad
 from aten.graph.archive import Archive

@@ -21,7 +21,6 @@ from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
 from aten.compiler import UnsupportedCaptureError, state
 from aten.compiler.capture import captured
-from aten.compiler.choosing import Choices
 from aten.compiler.differentiation import (
     DifferentiableProgram,
     UnsupportedProgramError,
@@ -29,8 +28,9 @@ from aten.compiler.differentiation import (
 )
 from aten.compiler.dynamic import BoundProgram, DynamicProgram, Kind, Symbols, symbols_for
 from aten.compiler.parted import parted
-from aten.compiler.passes import writes
 from aten.compiler.programs import CompiledProgram
+from aten.compiler.rewrites.choosing import Choices
+from aten.compiler.rewrites.passes import writes
 from aten.compiler.surroundings import PLAIN, Surroundings, Watched
 from aten.compiler.tuning import MeasuredChoices
 from aten.grad_mode import is_grad_enabled, is_inference_mode_enabled

@@ -7,11 +7,11 @@ from typing import Any
 
 from aten._core.dispatch.replaying import WriteGuard
 from aten._core.tensor.tensor import Tensor
-from aten.compiler.choosing import Choices
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.partition import LEAST_OPERATORS, Partition, partition
-from aten.compiler.passes import constant_part, prepared, writes
-from aten.compiler.rewriting import Rewriting
+from aten.compiler.rewrites.choosing import Choices
+from aten.compiler.rewrites.passes import constant_part, prepared, writes
+from aten.compiler.rewrites.rewriting import Rewriting
 from aten.compiler.values import is_as_made, operator_of
 from aten.grad_mode import no_grad
 from aten.graph.interpreter import Interpreter

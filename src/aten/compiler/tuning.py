@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.tensor import Tensor
 from aten._core.threads.parallel import get_num_threads
-from aten.compiler.choosing import Choices
 from aten.compiler.programs import CompiledProgram
+from aten.compiler.rewrites.choosing import Choices
 from aten.grad_mode import inference_mode, no_grad
 from aten.graph.ir import Graph, Node, TensorMeta, concrete, map_nodes
 from aten.random import fork_rng

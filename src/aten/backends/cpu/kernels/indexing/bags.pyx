@@ -269,14 +269,28 @@ cdef Tensor _begins_of(TensorImpl offsets, int64_t count, int64_t total, int mod
     Raises RuntimeError for offsets that run backwards or past the end; IndexError, as torch does, for
     means and maxima of which one in the middle lies outside.
     """
-    cdef int64_t size = count + 1, bag, given = min(size, offsets.count)
-    cdef bint narrow = offsets.dtype_code == INT32
-    cdef const char* numbers = <char*>const_data_pointer(offsets)
+    cdef int64_t size = count + 1
     cdef Tensor made = make_contiguous(INT64, 1, &size, CPU, -1)
     cdef int64_t* begins = <int64_t*>data_pointer(made)
+    if not _read_begins(offsets, count, total, begins):
+        _refuse_begins(begins, min(size, offsets.count), total, mode)
+    return made
+
+
+cdef bint _read_begins(TensorImpl offsets, int64_t count, int64_t total, int64_t* begins) noexcept:
+    """Where bags begin, and the last one ends. Returns False for offsets that are refused."""
+    cdef bint narrow = offsets.dtype_code == INT32, is_fine = True
+    cdef const char* numbers = <const char*>const_data_pointer(offsets)
+    cdef int64_t bag
     begins[count] = total
-    for bag in range(given):
+    for bag in range(min(count + 1, offsets.count)):
         begins[bag] = _integer(numbers, narrow, bag)
+        is_fine &= (begins[bag - 1] if bag else 0) <= begins[bag] <= total
+    return is_fine and begins[0] == 0
+
+
+cdef int _refuse_begins(const int64_t* begins, int64_t given, int64_t total, int mode) except -1:
+    cdef int64_t bag
     if given == 0 and total > 0:
         raise RuntimeError(f"embedding_bag: there are {total} indices, but no offsets of bags")
     if given > 0 and (begins[0] != 0 or begins[given - 1] > total):
@@ -289,7 +303,7 @@ cdef Tensor _begins_of(TensorImpl offsets, int64_t count, int64_t total, int mod
         if begins[bag] < begins[bag - 1]:
             raise RuntimeError(f"embedding_bag: expected offsets that do not fall, got {begins[bag]} "
                                f"after {begins[bag - 1]}")
-    return made
+    return 0
 
 
 def fold_bags(Tensor table not None, Tensor indices not None, Tensor offsets not None, int mode,
@@ -361,6 +375,10 @@ def fold_bags(Tensor table not None, Tensor indices not None, Tensor offsets not
     return out, bag_of, kept, origins
 
 
+cdef object _SUM = SUM
+cdef object _NO_PADDING = -1
+
+
 cdef class BagsKernel(FastPath):
     """Sums of bags without weights and padding, of float32 tables whose rows are runs of memory."""
 
@@ -378,10 +396,6 @@ cdef class BagsKernel(FastPath):
             return _sums(<TensorImpl>stack[TABLE], <TensorImpl>stack[INDICES],
                          <TensorImpl>stack[OFFSETS], 0)
         return None
-
-
-cdef object _SUM = SUM
-cdef object _NO_PADDING = -1
 
 
 cdef inline bint _are_numbers(TensorImpl numbers) noexcept:
@@ -442,16 +456,3 @@ cdef object _sums(TensorImpl table, TensorImpl indices, TensorImpl offsets, int6
         parallel_for(count, max(GRAIN // (bags.total * bags.columns // count + bags.columns), 1),
                      _fold_bags, &bags)
     return out, bag_of, kept, origins
-
-
-cdef bint _read_begins(TensorImpl offsets, int64_t count, int64_t total, int64_t* begins) noexcept:
-    """Where bags begin, and the last one ends; False for offsets that are refused."""
-    cdef bint narrow = offsets.dtype_code == INT32
-    cdef const char* numbers = <const char*>const_data_pointer(offsets)
-    cdef int64_t bag
-    begins[count] = total
-    for bag in range(min(count + 1, offsets.count)):
-        begins[bag] = _integer(numbers, narrow, bag)
-        if begins[bag] < (begins[bag - 1] if bag else 0) or begins[bag] > total:
-            return False
-    return begins[0] == 0

@@ -3,8 +3,9 @@
 """Eigenvalues, singular values and least squares of small real matrices.
 
 Those of symmetric matrices are found by kernels of our own, the others by LAPACK, whose routines are
-called for a whole batch at once, on all threads, in memory of a size that is known beforehand. A call is declined, and left to the operator's function, where a matrix is not finite or
-a method does not converge.
+called for a whole batch at once, on all threads, in memory of a size that is known beforehand. A
+call is declined, and left to the operator's function, where a matrix is not finite or a method does
+not converge.
 """
 
 from cpython.object cimport PyObject
@@ -84,8 +85,8 @@ ctypedef fused Real:
     double
 
 cdef struct Spectra:
-    void* routine
-    bint singular, wide, upper
+    void* routine                               # LAPACK's, or NULL: eigenvalues
+    bint wide, upper
     char job
     int levels
     int64_t count, rows, columns, row_step, column_step
@@ -138,6 +139,7 @@ cdef bint _begin(Spectra* spectra, TensorImpl matrix) noexcept:
     spectra.levels = matrix.rank - 2
     spectra.count = 1
     spectra.declined = 0
+    spectra.routine = NULL
     spectra.left = spectra.right = NULL
     spectra.given_right = NULL
     spectra.width = 0
@@ -149,11 +151,14 @@ cdef bint _begin(Spectra* spectra, TensorImpl matrix) noexcept:
     return spectra.rows <= SIDE and spectra.columns <= SIDE
 
 
-cdef bint _run(Spectra* spectra, TensorImpl matrix, object address_of, str name) except -1:
+cdef int _find_routine(Spectra* spectra, object address_of, str name) except -1:
+    spectra.routine = <void*><size_t>address_of(("d" if spectra.wide else "s") + name)
+    return 0
+
+
+cdef bint _run(Spectra* spectra, TensorImpl matrix) noexcept:
     """Whether all matrices could be dealt with."""
     cdef int64_t side = max(spectra.rows, spectra.columns)
-    if address_of is not None:
-        spectra.routine = <void*><size_t>address_of(("d" if spectra.wide else "s") + name)
     spectra.given = const_data_pointer(matrix)
     with nogil:
         parallel_for(spectra.count, max(GRAIN // (side * side * side), 1),
@@ -176,7 +181,8 @@ cdef void _compute(Spectra* spectra, int64_t begin, int64_t end, Real zero) noex
     cdef int64_t right_size = spectra.right_rows * spectra.columns
     cdef int64_t values = min(spectra.rows, spectra.columns)
     cdef int64_t side = max(spectra.rows, spectra.columns)
-    cdef int64_t length = SQUARES * side * side + BLOCKS * side
+    cdef bint singular = spectra.routine != NULL
+    cdef int64_t length = SQUARES * side * side + BLOCKS * side if singular else 0
     cdef Real* room = <Real*>malloc((held + length) * sizeof(Real))
     cdef Real* a
     cdef Real* left
@@ -188,13 +194,13 @@ cdef void _compute(Spectra* spectra, int64_t begin, int64_t end, Real zero) noex
         left = <Real*>spectra.left + index * left_size if spectra.left != NULL else room
         right = <Real*>spectra.right + index * right_size if spectra.right != NULL else room
         # Eigenvectors come in the place of their matrix.
-        a = room + length if spectra.singular or spectra.left == NULL else left
+        a = room + length if singular or spectra.left == NULL else left
         info = 1
         if _load(<const Real*>spectra.given
                  + place_of(spectra.sizes, spectra.steps, spectra.levels, index),
                  spectra.row_step, spectra.column_step, spectra.rows, spectra.columns, a,
                  spectra.rows):
-            if spectra.singular:
+            if singular:
                 enter_library()
                 info = aten_singular(
                     spectra.routine, spectra.job, spectra.rows, spectra.columns, a,
@@ -277,14 +283,13 @@ cdef Tensor _nothing(TensorImpl matrix):
     return make_contiguous(matrix.dtype_code, 1, &size, CPU, matrix.device_index)
 
 
-cdef object _eigen(TensorImpl matrix, PyObject* triangle, bint vectors, object address_of):
+cdef object _eigen(TensorImpl matrix, PyObject* triangle, bint vectors):
     cdef Spectra spectra
     cdef Tensor values, made = None
     letter = <object>triangle
     if not _begin(&spectra, matrix) or spectra.rows != spectra.columns or letter not in (
             "L", "U", "l", "u"):
         return None
-    spectra.singular = False
     spectra.upper = letter in "Uu"
     values = numbers_like(matrix, matrix.dtype_code, spectra.rows)
     spectra.values = data_pointer(values)
@@ -292,7 +297,7 @@ cdef object _eigen(TensorImpl matrix, PyObject* triangle, bint vectors, object a
         made = columns_like(matrix, spectra.rows, spectra.rows)
         spectra.left = data_pointer(made)
         spectra.left_columns = spectra.rows
-    if not _run(&spectra, matrix, None, ""):
+    if not _run(&spectra, matrix):
         return None
     return values, made
 
@@ -301,18 +306,18 @@ cdef object _eigh_parts(TensorImpl matrix, PyObject** stack, object address_of):
     cdef bint vectors = False
     if not reads_flag(stack[2], &vectors):
         return None
-    made = _eigen(matrix, stack[1], vectors, address_of)
+    made = _eigen(matrix, stack[1], vectors)
     if made is None or vectors:
         return made
     return made[0], _nothing(matrix)
 
 
 cdef object _eigh(TensorImpl matrix, PyObject** stack, object address_of):
-    return _eigen(matrix, stack[1], True, address_of)
+    return _eigen(matrix, stack[1], True)
 
 
 cdef object _eigvalsh(TensorImpl matrix, PyObject** stack, object address_of):
-    made = _eigen(matrix, stack[1], False, address_of)
+    made = _eigen(matrix, stack[1], False)
     return None if made is None else made[0]
 
 
@@ -327,7 +332,6 @@ cdef object _singular(TensorImpl matrix, bint full, bint vectors, PyObject* driv
     if vectors and spectra.rows < spectra.columns:
         return None
     least = min(spectra.rows, spectra.columns)
-    spectra.singular = True
     spectra.job = c"N" if not vectors else c"A" if full else c"S"
     values = numbers_like(matrix, matrix.dtype_code, least)
     spectra.values = data_pointer(values)
@@ -337,7 +341,8 @@ cdef object _singular(TensorImpl matrix, bint full, bint vectors, PyObject* driv
         left = columns_like(matrix, spectra.rows, spectra.left_columns)
         right = columns_like(matrix, spectra.right_rows, spectra.columns)
         spectra.left, spectra.right = data_pointer(left), data_pointer(right)
-    if not _run(&spectra, matrix, address_of, "gesdd"):
+    _find_routine(&spectra, address_of, "gesdd")
+    if not _run(&spectra, matrix):
         return None
     return left, values, right
 
@@ -401,7 +406,8 @@ cdef object _lstsq(TensorImpl matrix, PyObject** stack, object address_of):
     spectra.left = data_pointer(made)
     spectra.ranks = <int64_t*>data_pointer(ranks)
     spectra.given_right = const_data_pointer(right)
-    if not _run(&spectra, matrix, address_of, "gelsy"):
+    _find_routine(&spectra, address_of, "gelsy")
+    if not _run(&spectra, matrix):
         return None
     return made, _nothing(matrix), ranks, _nothing(matrix)
 

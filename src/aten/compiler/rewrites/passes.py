@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from math import prod
 
-from aten.compiler.choosing import Choices
-from aten.compiler.epilogues import with_epilogues, with_padding
-from aten.compiler.expansions import with_expansions
-from aten.compiler.layouts import with_row_major_norms, with_row_major_sums
-from aten.compiler.products import with_weights_in_strips
-from aten.compiler.recurrences import with_weights_in_blocks
-from aten.compiler.rewriting import Rewriting, users_of
+from aten.compiler.rewrites.choosing import Choices
+from aten.compiler.rewrites.epilogues import with_epilogues, with_padding
+from aten.compiler.rewrites.expansions import with_expansions
+from aten.compiler.rewrites.layouts import with_row_major_norms, with_row_major_sums
+from aten.compiler.rewrites.products import with_weights_in_strips
+from aten.compiler.rewrites.recurrences import with_weights_in_blocks
+from aten.compiler.rewrites.rewriting import Rewriting, users_of
 from aten.compiler.values import is_own, operator_of
 from aten.graph.ir import Graph, Node
 from aten.registry import USER_DEFINED

@@ -11,8 +11,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from aten.compiler.choosing import Choices
-from aten.compiler.rewriting import Rewriting, users_of
+from aten.compiler.rewrites.choosing import Choices
+from aten.compiler.rewrites.rewriting import Rewriting, users_of
 from aten.compiler.values import is_own, is_row_major, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
 

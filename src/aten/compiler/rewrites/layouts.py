@@ -9,7 +9,7 @@ norms are copied: by tiles, which takes a fraction of what such a norm does.
 from __future__ import annotations
 
 from aten._core.base.device import MEMORY_FORMATS
-from aten.compiler.rewriting import Rewriting, users_of
+from aten.compiler.rewrites.rewriting import Rewriting, users_of
 from aten.compiler.values import is_own, is_row_major
 from aten.graph.ir import Graph, Node, TensorMeta
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from aten._core.base.device import MEMORY_FORMATS
 from aten.backends.cpu.kernels.matrix.recurrent import units_of_a_block
-from aten.compiler.rewriting import Rewriting
+from aten.compiler.rewrites.rewriting import Rewriting
 from aten.compiler.values import is_own, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
 from aten.ops.networks.gates import MANY_STEPS

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from aten.compiler.rewriting import Rewriting, users_of
+from aten.compiler.rewrites.rewriting import Rewriting, users_of
 from aten.compiler.values import is_own, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
 

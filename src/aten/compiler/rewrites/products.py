@@ -14,8 +14,8 @@ from math import prod
 from aten._core.base.device import MEMORY_FORMATS
 from aten.backends.cpu.kernels.matrix.strips import width_of_strips
 from aten.backends.cpu.kernels.windows.strip_convolutions import most_positions
-from aten.compiler.choosing import Choices
-from aten.compiler.rewriting import Rewriting
+from aten.compiler.rewrites.choosing import Choices
+from aten.compiler.rewrites.rewriting import Rewriting
 from aten.compiler.values import is_own, is_row_major, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
 

@@ -1,0 +1,1 @@
+"""Graphs that are made from captured ones: `passes` lists in which order."""
