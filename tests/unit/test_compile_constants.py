@@ -131,3 +131,41 @@ def test_norms_of_turned_images_read_copies(element):
     plain = aten.compile(lambda x: aten.nn.functional.layer_norm(x, (24,), scale, shift))
     plain(single)
     assert "aten.clone.default" not in targets(plain)
+
+
+def test_the_first_call_keeps_nothing():
+    """What is computed of constants is there while it is read, and kept from the second call on."""
+    first, second = aten.randn(96, 64), aten.randn(48, 96)
+    scale = aten.rand(48)
+
+    def function(x):
+        hidden = aten.nn.functional.relu(aten.nn.functional.linear(x, first))
+        made = aten.nn.functional.linear(hidden, second)
+        return made * scale.exp() + scale.exp().sum()
+
+    x = aten.randn(5, 64)
+    compiled = aten.compile(function)
+    found = [compiled(x) for _ in range(3)]
+    (program,) = compiled.programs()
+    assert any(node.name.startswith("prepared_") for node in program.graph.placeholders)
+    assert aten.equal(found[0], found[1])
+    assert aten.equal(found[1], found[2])
+    first.mul_(2)
+    aten.testing.assert_close(compiled(x), function(x))
+
+
+def test_a_chain_of_constants_is_computed_by_the_first_call():
+    """Thousands of calls one on the other, of which the program reads the last and the first."""
+    weight = aten.ones(3)
+
+    def function(x):
+        value = begin = weight + 0.5
+        for _ in range(3000):
+            value = value + begin
+        return x * value + begin
+
+    x = aten.rand(3)
+    compiled = aten.compile(function)
+    found = compiled(x)
+    aten.testing.assert_close(found, function(x))
+    assert aten.equal(compiled(x), found)

@@ -31,7 +31,7 @@ def right_operands(compiled):
     prepared = dict(
         zip(
             [node for node in program.graph.placeholders if node.name.startswith("prepared_")],
-            program.preparation._values,
+            program.preparation(),
             strict=True,
         )
     )
@@ -328,7 +328,7 @@ def test_few_positions_see_copies(kernel, options, size, residual):
     aten.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
     assert found.stride() == expected.stride()
     assert CONVOLUTION in targets(compiled)
-    strips = next(one for one in compiled.programs()[0].preparation._values if one.dim() == 3)
+    strips = next(one for one in compiled.programs()[0].preparation() if one.dim() == 3)
     for image in range(3):
         one = images[image : image + 1]
         alone = aten.ops.fused.strips_convolution(

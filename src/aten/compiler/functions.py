@@ -17,6 +17,7 @@ from aten._core.base.errors import DataDependentOutputException, DynamicOutputSh
 from aten._core.base.keys import thread_included
 from aten._core.dispatch.dispatcher import registrations_so_far
 from aten._core.dispatch.replaying import CallGuard, holds
+from aten._core.memory.collecting import resting
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
 from aten.compiler import UnsupportedCaptureError, state
@@ -165,7 +166,8 @@ class CompiledFunction:
         key = (structure, (*self._state(), _share_memory(tensors)), *map(_described, leaves))
         entry = self._entries.get(key) or self._bound.get(key)
         if entry is None or not entry.holds():
-            entry = self._found(key, leaves, structure, tensors)
+            with resting:
+                entry = self._found(key, leaves, structure, tensors)
         return entry, tensors
 
     def _expect(self, args: tuple[Any, ...], tensors: list[Tensor], entry: _Entry) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from aten._core.dispatch.replaying import WriteGuard
+from aten._core.memory.collecting import resting
 from aten._core.tensor.tensor import Tensor
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.partition import LEAST_OPERATORS, Partition, partition
@@ -19,6 +21,8 @@ from aten.graph.ir import Graph, Node, map_nodes
 from aten.graph.mapping import reread
 from aten.graph.operators import resolve_graph
 from aten.graph.pytree import map_tensors
+
+_REREAD = "mapping.reread"
 
 
 class CompiledProgram:
@@ -60,6 +64,7 @@ class CompiledProgram:
         graph, self.preparation = _parted(
             prepared(graph, steady, strips, choices), constants, steady
         )
+        self._prepares = self.preparation.is_empty()
         self.notes = tuple(choices.notes)
         self.partition = partition(graph, least)
         fused = [
@@ -67,8 +72,7 @@ class CompiledProgram:
         ]
         fused += [one for node in graph.nodes for one in node.meta.get("stands_for", ())]
         self.fused_operators = frozenset(one for one in fused if one is not None)
-        self.graph, functions = _with_kernels(graph, self.partition)
-        self._interpreter = Interpreter(self.graph, functions)
+        self.graph, self._functions = _with_kernels(graph, self.partition)
         self.results = results
         self._returns_tensor = isinstance(self.results, Tensor)
 
@@ -85,8 +89,22 @@ class CompiledProgram:
         return map_tensors(lambda _: next(remaining), self.results)
 
     def values(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """The tensors of its results, one after the other; `inputs` are all but constants."""
-        return self._interpreter.run([*inputs, *self.constants, *self.preparation()])
+        """The tensors of its results, one after the other; `inputs` are all but constants.
+
+        The first time nothing of what it computes of constants stays: each value is there while it
+        is read. So the first result does not wait for memory that only later calls repay.
+        """
+        if self._prepares:
+            return self._interpreter.run([*inputs, *self.constants, *self.preparation()])
+        self._prepares = True
+        with resting:
+            return self.preparation.within(self.graph, self._functions).run(
+                [*inputs, *self.constants]
+            )
+
+    @cached_property
+    def _interpreter(self) -> Interpreter:
+        return Interpreter(self.graph, self._functions)
 
 
 class _Preparation:
@@ -97,26 +115,103 @@ class _Preparation:
     """
 
     def __init__(self, graph: Graph, constants: Sequence[Tensor]) -> None:
-        self._parts = [_Part(nodes, graph, constants) for nodes in _apart(graph)]
-        self._parts.sort(key=_Part.size, reverse=True)
-        # Each once: they are looked at in every call.
-        self._sources = list(
-            {id(one): one for part in self._parts for one in part.sources}.values()
-        )
-        self._count = len(graph.output_node.args[0])
+        self._graph = graph
+        self._constants = constants
+        self._results: tuple[Node, ...] = graph.output_node.args[0]
         self._guard: WriteGuard | None = None
         self._values: tuple[Any, ...] = ()
+
+    def is_empty(self) -> bool:
+        """Whether nothing is computed of constants."""
+        return not self._results
+
+    @cached_property
+    def _parts(self) -> list[_Part]:
+        parts = [_Part(nodes, self._graph, self._constants) for nodes in _apart(self._graph)]
+        return sorted(parts, key=_Part.size, reverse=True)
+
+    @cached_property
+    def _sources(self) -> list[Tensor]:
+        # Each once: they are looked at in every call.
+        return list({id(one): one for part in self._parts for one in part.sources}.values())
+
+    def within(self, graph: Graph, functions: dict[str, Any]) -> Interpreter:
+        """A program that computes these values itself, each just before it is first read, and takes
+        the constants alone."""
+        places = dict(zip(graph.placeholders[-len(self._results) :], self._results, strict=True))
+        made = _Sinking(self._graph, places)
+        for node in graph.nodes:
+            if node not in places:
+                made.add(node)
+        whole = Graph()
+        whole.subgraphs = graph.subgraphs
+        whole.returns_single = graph.returns_single
+        whole.nodes = made.nodes
+        return Interpreter(whole, {**resolve_graph(self._graph), **functions, _REREAD: reread})
 
     def __call__(self) -> tuple[Any, ...]:
         if self._guard is None or not self._guard.holds():
             guard = WriteGuard(self._sources)
-            values: list[Any] = [None] * self._count
+            values: list[Any] = [None] * len(self._results)
             for part in self._parts:
                 for place, value in zip(part.places, part(), strict=True):
                     values[place] = value
             # In this order: another thread sees values that are at least as new.
             self._values, self._guard = tuple(values), guard
         return self._values
+
+
+class _Sinking:
+    """Calls of a program, and before them the calls over constants that they are the first to read.
+
+    Attributes:
+        nodes: those added so far.
+    """
+
+    def __init__(self, constant: Graph, places: dict[Node, Node]) -> None:
+        self.nodes: list[Node] = []
+        self._order = {node: place for place, node in enumerate(constant.nodes)}
+        self._places = places
+        self._current: dict[Node, Node] = {}
+        self._read: dict[Node, Node] = {}
+
+    def add(self, node: Node) -> None:
+        """Append a node of the program."""
+        for one in node.all_input_nodes:
+            if one in self._places and one not in self._current:
+                self._current[one] = self._computed(self._places[one])
+        self._append(node, self._current)
+
+    def _computed(self, wanted: Node) -> Node:
+        missing: set[Node] = set()
+        waiting = [wanted]
+        while waiting:
+            node = waiting.pop()
+            if node in self._current or node in missing:
+                continue
+            missing.add(node)
+            waiting += node.all_input_nodes
+        for node in sorted(missing, key=self._order.__getitem__):
+            inputs = node.all_input_nodes
+            self._append(node, {one: self._source(one) for one in inputs})
+        return self._current[wanted]
+
+    def _source(self, node: Node) -> Node:
+        """What a call over constants reads: of a constant, a copy that lasts as long as it."""
+        made = self._current[node]
+        if node.op != "placeholder":
+            return made
+        if node not in self._read:
+            read = Node(f"read_{node.name}", "call_function", _REREAD, (made,), None, node.meta)
+            self._read[node] = read
+            self.nodes.append(read)
+        return self._read[node]
+
+    def _append(self, node: Node, current: dict[Node, Node]) -> None:
+        args, kwargs = (map_nodes(one, current.__getitem__) for one in (node.args, node.kwargs))
+        made = Node(node.name, node.op, node.target, args, kwargs, node.meta)
+        self._current[node] = made
+        self.nodes.append(made)
 
 
 class _Part:

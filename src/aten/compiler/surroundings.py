@@ -9,9 +9,7 @@ compute, and what it did is taken back.
 
 from __future__ import annotations
 
-import gc
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -20,8 +18,8 @@ from typing import Any, NamedTuple
 
 from aten._core.dispatch.observing import CallObserver
 from aten._core.dispatch.replaying import holds
+from aten._core.memory.collecting import resting
 from aten._core.tensor.tensor import Tensor
-from aten._core.threads import forks
 from aten.autograd import Function
 from aten.compiler import UnsupportedCaptureError
 from aten.nn.modules.module import Module
@@ -62,32 +60,6 @@ class Watched(NamedTuple):
     value: Any
 
 
-class _Resting:
-    """Has the collector rest while any thread captures: what it calls is no part of a function."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        forks.hold(self._lock)
-        self._count = 0
-        self._collects = False
-
-    def begin(self) -> None:
-        with self._lock:
-            if self._count == 0:
-                self._collects = gc.isenabled()
-                gc.disable()
-            self._count += 1
-
-    def end(self) -> None:
-        with self._lock:
-            self._count -= 1
-            if self._count == 0 and self._collects:
-                gc.enable()
-
-
-_resting = _Resting()
-
-
 class Surroundings:
     """What a function can reach, as it was when it was reached.
 
@@ -110,13 +82,14 @@ class Surroundings:
         self._observer = CallObserver(self._entered, self._called, _is_of_program)
 
     def __enter__(self) -> Surroundings:
-        _resting.begin()
+        # What the collector calls is no part of the function.
+        resting.__enter__()
         self._observer.begin()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._observer.end()
-        _resting.end()
+        resting.__exit__(None, None, None)
 
     def has(self, value: Any) -> bool:
         """Whether a value was there before the function ran."""

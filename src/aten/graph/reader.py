@@ -18,6 +18,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
+from aten._core.memory.collecting import resting
 from aten.graph.archive import Archive
 from aten.graph.deserialize import GraphReader, read_name, read_plain
 from aten.graph.errors import ArchiveError, FormatError
@@ -66,9 +67,10 @@ def load_program(
     prefix = _find_prefix(archive)
     name = _find_model(archive, prefix, model)
     path = f"{prefix}{_MODELS}{name}.json"
-    serialized = decode(archive.read(path), f"{archive.name}: {path}")
     try:
-        return _ProgramReader(archive, prefix, name, serialized, verify).read()
+        with resting:
+            serialized = decode(archive.read(path), f"{archive.name}: {path}")
+            return _ProgramReader(archive, prefix, name, serialized, verify).read()
     except RecursionError:
         raise FormatError(f"{archive.name}: {path}: nested too deeply") from None
 
