@@ -15,10 +15,13 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 class WorkerError(Exception):
@@ -26,14 +29,18 @@ class WorkerError(Exception):
 
 
 class Worker:
-    """A process that answers questions with a module's function `answer(library, *question)`."""
+    """A process that answers questions with a module's function `answer(library, *question)`, with
+    `variables` in its environment."""
 
-    def __init__(self, module: str, library: str) -> None:
+    def __init__(
+        self, module: str, library: str, variables: Mapping[str, str] = NO_VARIABLES
+    ) -> None:
         self.library = library
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).resolve()), module, library],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            env={**os.environ, **variables},
         )
         self._answer()
         self.process.send_signal(signal.SIGSTOP)

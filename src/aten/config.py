@@ -160,12 +160,12 @@ CACHE_DIR = Path(
     os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "aten"
     ),
-    "where compiled kernels are kept; `off` keeps them in memory only",
+    "where compiled kernels and captured programs are kept; `off` keeps them in memory only",
 )
 CACHE_LIMIT = Integer(
     "ATEN_CACHE_LIMIT",
     256 * 1024 * 1024,
-    "bytes of compiled kernels to keep on disk; the ones used longest ago go first",
+    "bytes of kernels and programs to keep on disk; the ones used longest ago go first",
 )
 MEMORY_CACHE_LIMIT = Integer(
     "ATEN_MEMORY_CACHE_LIMIT",

@@ -2,11 +2,12 @@
 
     python tests/fuzz/hostile_files.py --seconds 600 [--seed N] [--kind pt2]
 
-Programs, programs compiled ahead of time, safetensors, checkpoints, scripts and compiled kernels
-are cut, changed, spliced, packed with bombs, given names that lead elsewhere, and numbers and texts
-that mean too much. Each must be read, or refused with an error that its reader documents, within
-some seconds and some memory, with nothing started, connected to or written on the way. What is
-otherwise is kept in the folder that the last line names, and the exit status is 1.
+Programs, programs compiled ahead of time, safetensors, checkpoints, scripts, compiled kernels and
+programs that earlier processes captured are cut, changed, spliced, packed with bombs, given names
+that lead elsewhere, and numbers and texts that mean too much. Each must be read, or refused with an
+error that its reader documents, within some seconds and some memory, with nothing started,
+connected to or written on the way. What is otherwise is kept in the folder that the last line
+names, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -113,6 +114,17 @@ def read_kernels(path: Path) -> None:
         raise AssertionError(f"a kernel of a damaged file gave {made}")
 
 
+def read_kept(path: Path) -> None:
+    """Whatever lies in the place of a captured program, results are right."""
+    os.environ["ATEN_CACHE_DIR"] = str(path)
+    module = aten.export.load(DIGITS).module()
+    images = aten.ones(4, 1, 8, 8)
+    with aten.no_grad():
+        made, expected = aten.compile(module)(images), module(images)
+    if not aten.allclose(made, expected, atol=1e-5):
+        raise AssertionError("a captured program of a damaged file gave something else")
+
+
 READERS: dict[str, tuple[Callable[[Path], object], tuple[type[BaseException], ...]]] = {
     "pt2": (read_program, (ExportError,)),
     "atenc": (read_ahead, (ExportError,)),
@@ -120,7 +132,11 @@ READERS: dict[str, tuple[Callable[[Path], object], tuple[type[BaseException], ..
     "checkpoint": (aten.load, (RuntimeError, pickle.UnpicklingError)),
     "script": (read_script, (ExportError,)),
     "kernel": (read_kernels, ()),
+    "kept": (read_kept, ()),
 }
+
+# Those that lie in a folder under names of their own.
+IN_CACHES = ("kernel", "kept")
 
 
 def originals(folder: Path) -> dict[str, list[bytes]]:
@@ -136,6 +152,15 @@ def originals(folder: Path) -> dict[str, list[bytes]]:
     environment = {**os.environ, "ATEN_CACHE_DIR": str(kernels)}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
     found = sorted(kernels.glob("*.o"))
+    captured = folder / "captured"
+    code = (
+        "import aten; aten.set_num_threads(1)\n"
+        f"module = aten.export.load({str(DIGITS)!r}).module()\n"
+        "with aten.no_grad(): aten.compile(module)(aten.ones(4, 1, 8, 8))"
+    )
+    environment["ATEN_CACHE_DIR"] = str(captured)
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    programs = sorted(captured.glob("*.program"))
     return {
         "pt2": [DIGITS.read_bytes()]
         + [(DATA / f"{name}.pt2").read_bytes() for name in ("kinds", "control_flow", "llama")],
@@ -144,6 +169,7 @@ def originals(folder: Path) -> dict[str, list[bytes]]:
         "checkpoint": [(folder / "made.pt").read_bytes()],
         "script": [(folder / "script.pt").read_bytes()],
         "kernel": [one.name.encode() + b"\n" + one.read_bytes() for one in found],
+        "kept": [one.name.encode() + b"\n" + one.read_bytes() for one in programs],
     }
 
 
@@ -316,8 +342,8 @@ def outcome(kind: str, path: Path, size: int, said: Path) -> int:
 
 
 def placed(kind: str, content: bytes, folder: Path) -> Path:
-    """The file, or the folder of one kernel."""
-    if kind != "kernel":
+    """The file, or the folder of one in a cache."""
+    if kind not in IN_CACHES:
         path = folder / f"file.{kind}"
         path.write_bytes(content)
         return path
@@ -337,7 +363,7 @@ def cases(
     while True:
         kind = drawn.choice(kinds)
         content = drawn.choice(whole[kind])
-        if kind == "kernel":
+        if kind in IN_CACHES:
             name, _, code = content.partition(b"\n")
             yield kind, name + b"\n" + changed_bytes(drawn, code)
         else:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from aten._core.base.dtypes import DTYPES
-from aten.backends.cpu import jit
+from aten.backends.cpu import cache, jit
 from aten.backends.cpu.codegen import compile_program, llvm_ir
 from aten.loops.pipeline import lower
 from aten.prims import Graph, GraphInterpreter
@@ -116,7 +116,7 @@ def test_damaged_files_are_made_anew(folder, monkeypatch, damage):
 
 def test_the_cache_can_be_off(folder, monkeypatch):
     monkeypatch.setenv("ATEN_CACHE_DIR", "off")
-    assert jit.cache_directory() is None
+    assert cache.directory() is None
     assert run(compile_program(program_adding(2.0)).address, [1.0]) == [3.0]
     assert not folder.exists()
 
@@ -134,7 +134,7 @@ def test_the_folder_is_bounded(folder, monkeypatch):
         (folder / f"{age}.o").write_bytes(bytes(100))
         os.utime(folder / f"{age}.o", (now - age, now - age))
     monkeypatch.setenv("ATEN_CACHE_LIMIT", "450")
-    jit.trim(folder)
+    cache.trim(folder)
     assert sorted(path.name for path in folder.iterdir()) == ["0.o", "1.o", "2.o", "3.o"]
 
 
@@ -152,16 +152,16 @@ def test_what_dead_processes_left_goes(folder):
     for name in ("old.tmp", "new.tmp"):
         (folder / name).write_bytes(b"half")
     os.utime(folder / "old.tmp", (0, 0))
-    jit.trim(folder)
+    cache.trim(folder)
     assert [path.name for path in folder.iterdir()] == ["new.tmp"]
 
 
 def test_every_sixty_fourth_write_trims(folder, monkeypatch):
     trimmed = []
-    monkeypatch.setattr(jit, "trim", trimmed.append)
-    jit._write(f"{63:08x}" + "0" * 56, b"code")
+    monkeypatch.setattr(cache, "trim", trimmed.append)
+    cache.write(f"{63:08x}" + "0" * 56 + ".o", b"code")
     assert trimmed == []
-    jit._write(f"{64:08x}" + "0" * 56, b"code")
+    cache.write(f"{64:08x}" + "0" * 56 + ".o", b"code")
     assert trimmed == [folder]
 
 
@@ -203,7 +203,7 @@ def test_code_and_constants_stay_near_beside_gigabytes():
     """Ten thousand kernels in one process, with all holes between large blocks filled up."""
     code = """
 import mmap
-from aten.backends.cpu import jit
+from aten.backends.cpu import cache, jit
 from aten.backends.cpu.codegen import llvm_ir
 from test_jit import program_adding, run
 from pathlib import Path

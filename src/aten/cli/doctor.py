@@ -76,9 +76,9 @@ def _threads() -> str:
 
 
 def _kernel_cache() -> str:
-    from aten.backends.cpu.jit import cache_directory
+    from aten.backends.cpu import cache
 
-    folder = cache_directory()
+    folder = cache.directory()
     if folder is None:
         return "switched off"
     files = (

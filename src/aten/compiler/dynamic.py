@@ -119,27 +119,6 @@ class DynamicProgram:
         return f"sizes {', '.join([*ranges, *guards])}"
 
 
-class Kind:
-    """Calls that are alike but for sizes and strides.
-
-    Attributes:
-        shapes: the sizes of the first call.
-        moving: sizes, by argument and dimension, that were not always the same.
-        programs: programs for many sizes, with what they were captured with.
-    """
-
-    def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self.shapes = [tuple(one.shape) for one in tensors]
-        self.moving: set[tuple[int, int]] = set()
-        self.programs: list[tuple[DynamicProgram, Any]] = []
-
-    def note(self, tensors: Sequence[Tensor]) -> None:
-        """See which sizes move."""
-        for place, (known, one) in enumerate(zip(self.shapes, tensors, strict=True)):
-            sizes = enumerate(zip(known, one.shape, strict=True))
-            self.moving.update((place, dim) for dim, (size, now) in sizes if size != now)
-
-
 def symbols_for(
     environment: ShapeEnvironment, tensors: Sequence[Tensor], moving: Callable[[int, int], bool]
 ) -> Symbols:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
-from aten.compiler.explaining import explained
 from aten.compiler.functions import MODES, CompiledFunction, functions
-from aten.nn.modules.module import Module
 
 # Names for the one way of compiling, and for none.
 _BACKENDS = ("aten", "inductor", "eager")
@@ -66,7 +65,7 @@ def compile(
         if disable or backend == "eager":
             return function
         made = CompiledFunction(function, fullgraph, dynamic, mode)
-        return CompiledModule(function, made) if isinstance(function, Module) else made
+        return with_attributes(function, made) if _is_module(function) else made
 
     return compiled if model is None else compiled(model)
 
@@ -85,7 +84,9 @@ def explain(compiled: Any) -> str:
         program 1: 2 operators in 1 call
           one kernel for add, relu
     """
-    function = compiled._compiled if isinstance(compiled, CompiledModule) else compiled
+    from aten.compiler.explaining import explained
+
+    function = getattr(compiled, "__dict__", {}).get("_compiled", compiled)
     if not isinstance(function, CompiledFunction):
         raise TypeError(
             f"aten.compiler.explain: expected what aten.compile gave, got {type(compiled).__name__}"
@@ -104,22 +105,17 @@ def reset() -> None:
         one.forget()
 
 
-class CompiledModule(Module):
-    """A module whose calls are replayed; attributes are those of the module."""
+def _is_module(value: Any) -> bool:
+    """Whether it is a module; modules are imported by whoever has one."""
+    modules = sys.modules.get("aten.nn.modules.module")
+    return modules is not None and isinstance(value, modules.Module)
 
-    def __init__(self, module: Module, compiled: CompiledFunction) -> None:
-        super().__init__()
-        self._orig_mod = module
-        object.__setattr__(self, "_compiled", compiled)
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self._compiled(*args, **kwargs)
+def with_attributes(module: Any, compiled: CompiledFunction) -> Any:
+    """What a module's calls are replayed by, as a module with its attributes."""
+    from aten.compiler.modules import CompiledModule
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            return getattr(super().__getattr__("_orig_mod"), name)
+    return CompiledModule(module, compiled)
 
 
 compile.explain = explain  # type: ignore[attr-defined]

@@ -6,22 +6,21 @@ its kernel; all other calls are kept with their arguments.
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from aten._core.base.device import device, layout, memory_format
-from aten._core.base.dtypes import dtype, get_default_dtype
-from aten._core.base.keys import DispatchKey
+from aten._core.base.dtypes import get_default_dtype
 from aten._core.tensor.tensor import Tensor
-from aten.backends.cpu import jit
 from aten.backends.cpu.kernels.folding.plan import is_plain
-from aten.backends.plans import Parts
-from aten.backends.structured import loop_backend
-from aten.compiler.frozen import require_inside
+from aten.compiler.encoding import (
+    UnwritableProgramError,
+    Written,
+    encoded,
+    written_group,
+    written_tensor,
+)
 from aten.compiler.functions import CompiledFunction
-from aten.compiler.fusing import FusedGroup
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.rewrites.rewriting import Rewriting, described, users_of
 from aten.compiler.values import is_row_major, operator_of
@@ -31,11 +30,9 @@ from aten.graph.interpreter import Interpreter, Step, _make_list
 from aten.graph.ir import Graph, Node
 from aten.graph.operators import PYTHON_FUNCTIONS
 from aten.graph.writing.payloads import bytes_of
-from aten.loops.program import Program
 from aten.ops.windows.pool_windows import max_windows
 from aten.registry import find_operator
 
-Written = dict[str, Any]
 _EPILOGUE = "fused.convolution_epilogue.default"
 _CONVOLUTION = "aten.convolution.default"
 _OF_FUSED = {
@@ -66,10 +63,6 @@ _DIRECT: dict[str, tuple[str, ...]] = {
     **{f"direct.product:{form}": (f"aten::{form}",) for form in _PRODUCTS},
 }
 _ALIGNMENT = 64
-
-
-class UnwritableProgramError(RuntimeError):
-    """The program has something in it that files do not keep."""
 
 
 class Constants:
@@ -172,7 +165,7 @@ class _Writer:
             "constants": constants,
             "input_slots": interpreter.input_slots[: len(tensors)],
             "output_slots": list(interpreter.output_slots),
-            "groups": [_group(one) for one in self.groups],
+            "groups": [written_group(one) for one in self.groups],
             "steps": steps,
             # Those of `fused` are nobody's but compiled programs'.
             "operators": sorted(one for one in self.operators if one.startswith("aten::")),
@@ -219,72 +212,8 @@ def _named(target: str) -> Any:
 
 def _input(value: Any) -> Written:
     if isinstance(value, Tensor):
-        return {"tensor": _tensor(value.dtype, value.shape, value.stride())}
+        return {"tensor": written_tensor(value.dtype, value.shape, value.stride())}
     return {"value": encoded(value)}
-
-
-def _tensor(element: dtype, sizes: Sequence[int], strides: Sequence[int]) -> list[Any]:
-    return [element.name, list(sizes), list(strides)]
-
-
-def _group(group: FusedGroup) -> Written:
-    """A group with its plan, and each of its kernels by the hash of its program's text."""
-    backend = loop_backend(DispatchKey.CPU)
-    ranks: list[int] = []
-
-    def generate(program: Program) -> tuple[Any, Any]:
-        backend.generate(program)
-        ranks.append(program.reduced_rank)
-        return jit.digest(str(program)).hex(), None
-
-    def launch(
-        label: str,
-        kernel: str,
-        owner: None,
-        sizes: Sequence[int],
-        strides: Sequence[Sequence[int]],
-        reduced: Sequence[int],
-        sources: Sequence[int],
-        offsets: Sequence[int],
-        work: int,
-    ) -> Written:
-        return {
-            "kernel": kernel,
-            "sizes": list(sizes),
-            "strides": [list(one) for one in strides],
-            "reduced": list(reduced),
-            "rank": ranks[-1],
-            "sources": list(sources),
-            "offsets": list(offsets),
-            "work": work,
-        }
-
-    tensors = [described(one.meta["val"]) for one in group.inputs]
-
-    def plan(
-        launches: list[Written],
-        outputs: Sequence[Any],
-        temporaries: Sequence[Any],
-        inputs: int,
-        single: bool,
-        *_: Any,
-    ) -> Written:
-        operands = [(one.dtype, tuple(one.shape), one.stride()) for one in tensors]
-        for one in launches:
-            require_inside(one, [*operands, *outputs, *temporaries])
-        return {
-            "label": group.label,
-            "operands": [_tensor(*one) for one in operands],
-            "outputs": [_tensor(*one) for one in outputs],
-            "temporaries": [_tensor(*one) for one in temporaries],
-            "single": single,
-            "launches": launches,
-        }
-
-    try:
-        return group.planned(tensors, generate, Parts(plan, launch))  # type: ignore[no-any-return]
-    except (ValueError, IndexError) as error:
-        raise UnwritableProgramError(f"{group.label}: {error}") from None
 
 
 def _with_direct_calls(graph: Graph) -> Graph:
@@ -367,21 +296,3 @@ def _direct_window(node: Node, users: dict[Node, list[Node]]) -> Node | None:
     was, now = ([list(one.shape), list(one.stride)] for one in (before, meta))
     args = (source, was, now, offset)
     return Node(node.name, "call_function", "direct.window", args, {}, node.meta)
-
-
-def encoded(value: Any) -> Any:
-    """A value for JSON. Raises UnwritableProgramError for one that `decoded` does not know."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": str(value)}
-    if value is None or type(value) in (bool, int, float, str):
-        return value
-    if isinstance(value, tuple):
-        return {"tuple": [encoded(one) for one in value]}
-    if isinstance(value, list):
-        return [encoded(one) for one in value]
-    for kind, word in ((dtype, "dtype"), (layout, "layout"), (memory_format, "memory_format")):
-        if isinstance(value, kind):
-            return {word: str(value).removeprefix("aten.")}
-    if isinstance(value, device):
-        return {"device": str(value)}
-    raise UnwritableProgramError(f"an argument that is a {type(value).__name__}")

@@ -31,6 +31,10 @@ _CPU = device("cpu")
 _LARGEST = 1 << 48
 
 
+class OperandsError(RuntimeError):
+    """A kernel was given other operands than those it was planned for."""
+
+
 class FrozenProgram:
     """A captured program for inputs of one kind.
 
@@ -56,7 +60,7 @@ class FrozenProgram:
         template = [decoded(one) for one in written["template"]]
         for slot, number in written["constants"]:
             template[_natural(slot)] = constants[_natural(number)]
-        groups = [_Group(one, kernels, owner) for one in written["groups"]]
+        groups = [Group(one, kernels, owner) for one in written["groups"]]
         steps = [_Step(one, groups) for one in written["steps"]]
         slots = [*written["input_slots"], *written["output_slots"]]
         for step in steps:
@@ -116,7 +120,7 @@ class _Step:
         "unpack",
     )
 
-    def __init__(self, written: Sequence[Any], groups: Sequence[_Group]) -> None:
+    def __init__(self, written: Sequence[Any], groups: Sequence[Group]) -> None:
         function, arguments, keywords, destination, unpack, dead, target, name = written
         kind, which = function
         self.function: Any = groups[_natural(which)].kernel if kind == "group" else None
@@ -131,7 +135,7 @@ class _Step:
         self.name = _text(name)
 
 
-class _Group:
+class Group:
     """Operators that one kernel computes: what `FusedKernel` asks for its plan."""
 
     def __init__(self, written: Mapping[str, Any], kernels: Mapping[str, int], owner: object):
@@ -152,7 +156,7 @@ class _Group:
     def plan(self, kernel: FusedKernel, tensors: Sequence[Tensor]) -> Plan:
         found = [(one.dtype, tuple(one.shape), one.stride()) for one in tensors]
         if found != self._operands:
-            raise RuntimeError(f"{self.label}: the operands are not those it was compiled for")
+            raise OperandsError(f"{self.label}: the operands are not those it was compiled for")
         return self._plan
 
     def resolved(self, tensors: Sequence[Any]) -> tuple[Tensor, ...]:

@@ -6,49 +6,45 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from types import MethodType
 from typing import Any, NamedTuple
 
-from aten._core.base.device import device, layout, memory_format
-from aten._core.base.dtypes import dtype, get_default_dtype
-from aten._core.base.errors import DataDependentOutputException, DynamicOutputShapeException
-from aten._core.base.keys import thread_included
+from aten._core.base.dtypes import get_default_dtype
+from aten._core.base.keys import gradient_modes, set_gradient_modes, thread_included
 from aten._core.dispatch.dispatcher import registrations_so_far
 from aten._core.dispatch.replaying import CallGuard, holds
 from aten._core.memory.collecting import resting
+from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
-from aten.compiler import UnsupportedCaptureError, state
-from aten.compiler.capture import captured
-from aten.compiler.differentiation import (
-    DifferentiableProgram,
-    UnsupportedProgramError,
-    differentiable,
+from aten.compiler import kept, state
+from aten.compiler.kinds import (
+    Kind,
+    described,
+    described_but_for_sizes,
+    leaves_but_tensors,
+    name_of,
+    share_memory,
 )
-from aten.compiler.dynamic import BoundProgram, DynamicProgram, Kind, Symbols, symbols_for
-from aten.compiler.parted import parted
-from aten.compiler.programs import CompiledProgram
-from aten.compiler.rewrites.choosing import Choices
-from aten.compiler.rewrites.passes import writes
-from aten.compiler.surroundings import PLAIN, Surroundings, Watched
-from aten.compiler.tuning import MeasuredChoices
 from aten.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from aten.graph.symbolic import SymbolicError
-from aten.transforms.recording import Recording
-from aten.transforms.symbols.environment import ShapeEnvironment
-from aten.transforms.symbols.numbers import SymFloat, SymInt
-from aten.utils._pytree import tree_flatten, tree_leaves
+from aten.utils._pytree import tree_flatten
 
-# torch's modes, by who chooses where there are two ways. Nothing else is left to choose.
-MODES: dict[str | None, type[Choices]] = {
-    None: Choices,
-    "default": Choices,
-    "reduce-overhead": Choices,
-    "max-autotune": MeasuredChoices,
-    "max-autotune-no-cudagraphs": MeasuredChoices,
-}
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from aten.compiler.differentiation import DifferentiableProgram
+    from aten.compiler.dynamic import BoundProgram, DynamicProgram
+    from aten.compiler.programs import CompiledProgram
+    from aten.compiler.rewrites.choosing import Choices
+    from aten.compiler.surroundings import Surroundings, Watched
+
+    Program: TypeAlias = CompiledProgram | kept.KeptProgram | DifferentiableProgram | BoundProgram
+
+# torch's modes; in some both ways are measured where there are two. Nothing else is left to choose.
+MODES = (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+MEASURING = frozenset({"max-autotune", "max-autotune-no-cudagraphs"})
 # Programs one function keeps; the one used longest ago goes.
 MAXIMUM_PROGRAMS = 64
 # Captures of one function; calls of further kinds run eagerly.
@@ -58,12 +54,11 @@ MAXIMUM_CAPTURES = 64
 MAXIMUM_RENEWALS = 16
 # Programs of many sizes for one kind of call.
 MAXIMUM_DYNAMIC = 12
+# Captures of one function that are kept for other processes.
+MAXIMUM_KEPT = 8
 # Kinds of calls that are found without looking for them.
 MAXIMUM_GUARDS = 4
 functions: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
-
-
-Program = CompiledProgram | DifferentiableProgram | BoundProgram
 
 
 class Break(NamedTuple):
@@ -163,7 +158,7 @@ class CompiledFunction:
     def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Entry, list[Tensor]]:
         leaves, structure = tree_flatten((args, kwargs))
         tensors = [one for one in leaves if isinstance(one, Tensor)]
-        key = (structure, (*self._state(), _share_memory(tensors)), *map(_described, leaves))
+        key = (structure, (*self._state(), share_memory(tensors)), *map(described, leaves))
         entry = self._entries.get(key) or self._bound.get(key)
         if entry is None or not entry.holds():
             with resting:
@@ -201,12 +196,17 @@ class CompiledFunction:
 
     def programs(self) -> list[CompiledProgram]:
         """The programs in use, the latest last."""
+        from aten.compiler.differentiation import DifferentiableProgram
+        from aten.compiler.programs import CompiledProgram
+
         found: list[CompiledProgram] = []
         for entry in self._entries.values():
             if isinstance(entry.program, DifferentiableProgram):
                 found += (entry.program.onward, entry.program.back)
             elif isinstance(entry.program, CompiledProgram):
                 found.append(entry.program)
+            elif isinstance(entry.program, kept.KeptProgram):
+                found.append(entry.program.origin())
         for kind in self._kinds.values():
             found += [program.program for program, _ in kind.programs]
         for part in self.parts:
@@ -225,7 +225,7 @@ class CompiledFunction:
             if not made.holds():
                 continue
             bound = program.bound(tensors)
-            if isinstance(bound, BoundProgram):
+            if not isinstance(bound, str):
                 entry = _Entry(bound, made.watched, made.registrations, made.kept)
                 return _keep(self._bound, key, entry)
             reasons.append(bound)
@@ -243,7 +243,7 @@ class CompiledFunction:
         """Calls like this one but for sizes; None where each size is to have its own program."""
         if self.dynamic is False or not tensors or _unfit(tensors):
             return None
-        alike = (key[0], key[1], *map(_described_but_for_sizes, leaves))
+        alike = (key[0], key[1], *map(described_but_for_sizes, leaves))
         kind = self._kinds.setdefault(alike, Kind(tensors))
         self._kinds.move_to_end(alike)
         kind.note(tensors)
@@ -260,138 +260,115 @@ class CompiledFunction:
         kind: Kind | None,
     ) -> _Entry:
         renewals = self._renewals[key] = self._renewals.get(key, -1) + 1
-        kept = [one for one in leaves if not isinstance(one, Tensor)]
         now = registrations_so_far()
         is_dynamic = kind is not None and (self.dynamic or kind.moving)
         # Where every size needs conditions of its own, programs of one size are made sooner.
         if kind is not None and is_dynamic and len(kind.programs) < MAXIMUM_DYNAMIC:
-            surroundings = self._surroundings(kept)
-            made = self._dynamic(leaves, structure, tensors, kind, surroundings)
-            bound = made.bound(tensors) if made is not None else ""
-            if made is not None and isinstance(bound, BoundProgram):
-                entry = _Entry(bound, surroundings.places, now, kept)
-                kind.programs = [(made, entry), *kind.programs[: MAXIMUM_PROGRAMS - 1]]
+            entry = self._dynamic(leaves, structure, tensors, kind, now)
+            if entry is not None:
                 return _keep(self._bound, key, entry)
-        surroundings = self._surroundings(kept)
         if renewals > MAXIMUM_RENEWALS:
-            program: Any = self._break("what it reads besides arguments changes all the time", None)
+            reason = "what it reads besides arguments changes all the time"
+            entry = _Entry(self._break(reason, None), [], now, leaves_but_tensors(leaves))
         else:
-            program = self._program(leaves, structure, tensors, surroundings)
-        is_program = not isinstance(program, Break)
-        entry = _Entry(program, surroundings.places if is_program else [], now, kept)
-        if isinstance(program, Break):
-            self.breaks.append(program.reason)
+            entry = self._entry_of(leaves, structure, tensors, now)
+        if isinstance(entry.program, Break):
+            self.breaks.append(entry.program.reason)
             # What is made by the first call and kept for others may be there for the next one.
-            if program.is_change and not renewals:
+            if entry.program.is_change and not renewals:
                 return entry
         return _keep(self._entries, key, entry)
 
-    def _surroundings(self, others: list[Any]) -> Surroundings:
-        """What the function and its arguments that are no tensors can reach."""
-        surroundings = Surroundings()
-        surroundings.visit(self.function)
-        surroundings.visit(tuple(others))
-        return surroundings
-
     def _dynamic(
-        self,
-        leaves: list[Any],
-        structure: Any,
-        tensors: list[Tensor],
-        kind: Kind,
-        surroundings: Surroundings,
-    ) -> DynamicProgram | None:
-        """A program for many sizes; None where there is none, and the program of one size says
-        why."""
-        if _share_memory(tensors):
-            return None
-        environments: list[ShapeEnvironment] = []
+        self, leaves: list[Any], structure: Any, tensors: list[Tensor], kind: Kind, now: int
+    ) -> _Entry | None:
+        """An entry with a program of many sizes, bound to those of the call."""
+        from aten.compiler import making
 
-        def symbols() -> Symbols:
-            environments.append(ShapeEnvironment())
-            return symbols_for(
-                environments[-1],
-                tensors,
-                lambda place, dim: bool(self.dynamic) or (place, dim) in kind.moving,
-            )
+        others = leaves_but_tensors(leaves)
+        surroundings = making.surroundings_of(self.function, others)
 
-        operands = [*tensors, *surroundings.tensors()]
-        if not symbols() or (is_grad_enabled() and any(one.requires_grad for one in operands)):
-            return None
+        def is_moving(place: int, dim: int) -> bool:
+            return bool(self.dynamic) or (place, dim) in kind.moving
+
+        given = (self.function, leaves, structure, surroundings, is_moving)
         try:
-            recording = self._recording(leaves, structure, surroundings, symbols)
-            if is_grad_enabled() and any(one.requires_grad for one in recording.constants):
-                return None
-            return DynamicProgram(recording, environments[-1], len(tensors))
-        except (SymbolicError, NotImplementedError) as error:
+            made = making.program_of_sizes(*given)
+        except making.SizesError as error:
             self.breaks.append(f"each size has a program of its own: {error}")
-        except Exception:  # Of one size, too: it is said there.
             return None
-        return None
+        bound = made.bound(tensors) if made is not None else ""
+        if made is None or isinstance(bound, str):
+            return None
+        entry = _Entry(bound, surroundings.places, now, others)
+        kind.programs = [(made, entry), *kind.programs[: MAXIMUM_PROGRAMS - 1]]
+        return entry
 
-    def _program(
-        self, leaves: list[Any], structure: Any, tensors: list[Tensor], surroundings: Surroundings
-    ) -> CompiledProgram | DifferentiableProgram | Break:
+    def _entry_of(
+        self, leaves: list[Any], structure: Any, tensors: list[Tensor], now: int
+    ) -> _Entry:
+        """An entry with the program of a call, kept by an earlier process or captured."""
+        others = leaves_but_tensors(leaves)
         reason = _unfit(tensors)
         if reason:
-            return self._break(reason, None)
+            return _Entry(self._break(reason, None), [], now, others)
+        name = self._name_of_kept(leaves, structure, tensors)
+        found = kept.read(name, self.function) if name is not None else None
+        if found is not None and found.stands():
+            found.captured = self._capture_of(leaves, structure)
+            # An exported program reads nothing besides its tensors.
+            return _Entry(found, [], now, others)
+        from aten.compiler import making
+
+        surroundings = making.surroundings_of(self.function, others)
+        made = self._captured(leaves, structure, surroundings)
+        if isinstance(made, Break):
+            return _Entry(made, [], now, others)
+        if name is not None:
+            from aten.compiler.keeping import keep_when_run
+
+            keep_when_run(name, made, self.function, len(tensors))
+        return _Entry(made, surroundings.places, now, others)
+
+    def _captured(
+        self, leaves: list[Any], structure: Any, surroundings: Surroundings
+    ) -> Program | Break:
+        from aten.compiler import making
+
+        choices = chooser(self.mode)()
         try:
-            recording = self._recording(leaves, structure, surroundings)
-        except (DataDependentOutputException, DynamicOutputShapeException) as error:
-            return self._break(_place_of(error), error)._replace(instead=self._with_parts())
-        except UnsupportedCaptureError as error:
-            return self._break(str(error), error)
-        except _ChangeError as error:
-            return self._break(str(error), error, is_change=True)
-        except Exception as error:
-            # If it is no fault of the capture, the eager call raises it.
-            return self._break(f"{type(error).__name__}: {_place_of(error)}", error)
-        if _share_memory(tensors) and writes(recording.graph):
-            return self._break("arguments share memory, and are written to", None)
-        if is_grad_enabled() and any(one.requires_grad for one in (*tensors, *recording.constants)):
-            if surroundings.uses_functions:
-                return self._break("an autograd.Function has derivatives of its own", None)
+            return making.program_of(self.function, leaves, structure, surroundings, choices)
+        except making.NoProgramError as error:
+            made = self._break(str(error), error.__cause__, is_change=error.is_change)
+            return made._replace(instead=self._with_parts()) if error.has_parts else made
+
+    def _capture_of(self, leaves: list[Any], structure: Any) -> Callable[[], Any]:
+        """Captures the program of such a call, now or later."""
+        makers = [_maker(one) if isinstance(one, Tensor) else one for one in leaves]
+        modes = gradient_modes()
+
+        def capture() -> Any:
+            from aten.compiler import making
+
+            given = [one() if isinstance(one, partial) else one for one in makers]
+            now = gradient_modes()
+            set_gradient_modes(*modes)
             try:
-                return differentiable(recording, tensors)
-            except UnsupportedProgramError as error:
-                return self._break(str(error), error)
-        choices = MODES[self.mode]()
-        return CompiledProgram(
-            recording.graph, recording.constants, recording.results, choices=choices
-        )
+                surroundings = making.surroundings_of(self.function, [])
+                return self._captured(given, structure, surroundings)
+            finally:
+                set_gradient_modes(*now)
 
-    def _recording(
-        self,
-        leaves: list[Any],
-        structure: Any,
-        surroundings: Surroundings,
-        symbols: Callable[[], Symbols] = dict,
-    ) -> Recording:
-        """The function on these arguments, once nothing but computing came of it.
+        return capture
 
-        Raises what `captured` does, and _ChangeError where the function changed what is around it,
-        which is as before then.
-        """
-        surroundings.require_computing()
-        state.capturing = True
-        try:
-            while True:
-                known = surroundings.tensors()
-                try:
-                    with surroundings:
-                        given = symbols()
-                        recording = captured(self.function, leaves, structure, known, given)
-                finally:
-                    changed = surroundings.changed()
-                    surroundings.restore(changed)
-                _require_computing_only(recording, surroundings, changed)
-                # Tensors that were found on the way are known from the start the next time.
-                if len(surroundings.tensors()) == len(known):
-                    return recording
-        finally:
-            state.capturing = False
+    def _name_of_kept(self, leaves: list[Any], structure: Any, tensors: list[Tensor]) -> str | None:
+        """The file with the program of such a call, where there may be one."""
+        if self.mode in MEASURING or self._captures > MAXIMUM_KEPT:
+            return None
+        around = (*self._state(), share_memory(tensors))
+        return kept.name_of(self.function, leaves, structure, around)
 
-    def _break(self, reason: str, error: Exception | None, *, is_change: bool = False) -> Break:
+    def _break(self, reason: str, error: BaseException | None, *, is_change: bool = False) -> Break:
         if self.fullgraph:
             name = getattr(self.function, "__qualname__", type(self.function).__name__)
             raise RuntimeError(f"aten.compile: {name} is not one graph: {reason}") from error
@@ -399,6 +376,8 @@ class CompiledFunction:
 
     def _with_parts(self) -> Callable[..., Any]:
         """The function with what can be captured of it compiled, as far as that is known."""
+        from aten.compiler.parted import parted
+
         if self._parted is None:
             self._parted = parted(self.function, self._part)
         return self._parted or self.function
@@ -410,7 +389,7 @@ class CompiledFunction:
     def _difference(self, key: Any) -> str:
         if key in self._entries:
             found = [one for one in self._entries[key].watched if not holds([one])]
-            changed = [_name_of(one) for one in found]
+            changed = [name_of(one) for one in found]
             return f"changed: {', '.join(changed) or 'kernels of operators'}"
         if not self._entries:
             return "arguments of another structure"
@@ -424,31 +403,6 @@ class CompiledFunction:
         return "arguments of another structure, or another state of gradients or default type"
 
 
-def _described(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return (
-            value.dtype,
-            tuple(value.shape),
-            value.stride(),
-            value.device,
-            value.requires_grad,
-            is_plain(value),
-        )
-    if isinstance(value, float):
-        return type(value), value.hex()
-    if isinstance(value, complex):
-        return type(value), value.real.hex(), value.imag.hex()
-    if _is_known_by_identity(value):
-        return type(value), id(value)
-    return type(value), value
-
-
-def _described_but_for_sizes(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.dtype, value.dim(), value.device, value.requires_grad, is_plain(value)
-    return _described(value)
-
-
 def _keep(entries: OrderedDict[Any, _Entry], key: Any, entry: _Entry) -> _Entry:
     entries[key] = entry
     entries.move_to_end(key)
@@ -457,49 +411,21 @@ def _keep(entries: OrderedDict[Any, _Entry], key: Any, entry: _Entry) -> _Entry:
     return entry
 
 
-def _is_known_by_identity(value: Any) -> bool:
-    """Whether equal objects may differ, or are not known to be equal."""
-    kind: Any = type(value)
-    if kind.__hash__ is object.__hash__:
-        return True
-    try:
-        hash(value)
-    except TypeError:
-        return True
-    return False
+def chooser(mode: str | None) -> type[Choices]:
+    """Who chooses in a mode where there are two ways: rules, or measurements."""
+    if mode not in MEASURING:
+        from aten.compiler.rewrites.choosing import Choices
+
+        return Choices
+    from aten.compiler.tuning import MeasuredChoices
+
+    return MeasuredChoices
 
 
-def _is_described(value: Any) -> bool:
-    """Whether a result that is no tensor can be handed out again: it has no tensors within."""
-    # Symbolic numbers are numbers again when a program is bound to sizes.
-    return isinstance(
-        value, (*PLAIN, SymInt, SymFloat, dtype, device, layout, memory_format, Enum, type)
-    )
-
-
-class _ChangeError(RuntimeError):
-    """The function changed what is around it."""
-
-
-def _require_computing_only(
-    recording: Recording, surroundings: Surroundings, changed: list[Watched]
-) -> None:
-    """Raises _ChangeError where a function that was recorded changed what is around it, and
-    UnsupportedCaptureError where it may give something else the next time, or gave objects that a
-    program cannot make."""
-    surroundings.require_computing()
-    if changed:
-        raise _ChangeError(f"it changes {', '.join(map(_name_of, changed[:3]))}")
-    for one in tree_leaves(recording.results):
-        if not isinstance(one, Tensor) and not _is_described(one) and not surroundings.has(one):
-            raise UnsupportedCaptureError(f"it returns a {type(one).__name__} of its own")
-
-
-def _name_of(place: Watched) -> str:
-    """A place as messages say it."""
-    if place.name is None:
-        return f"a {type(place.namespace).__name__}"
-    return str(place.name)
+def _maker(tensor: Tensor) -> partial[Tensor]:
+    """Makes a tensor of the kind, whose elements nobody looks at."""
+    meta = tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.device
+    return partial(empty_strided, *meta)
 
 
 def _unfit(tensors: list[Tensor]) -> str:
@@ -508,19 +434,3 @@ def _unfit(tensors: list[Tensor]) -> str:
         if not is_plain(one):
             return f"argument {place} is not a plain tensor on the CPU"
     return ""
-
-
-def _share_memory(tensors: list[Tensor]) -> bool:
-    return len({id(one.untyped_storage()) for one in tensors}) < len(tensors)
-
-
-def _place_of(error: BaseException) -> str:
-    """What depends on data, and the line of the program that asks for it."""
-    where = ""
-    trace = error.__traceback__
-    while trace is not None:
-        name = trace.tb_frame.f_globals.get("__name__", "")
-        if not name.startswith("aten.") and name != "aten":
-            where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return f"{error} ({where})" if where else str(error)

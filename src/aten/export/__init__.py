@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from aten._core.base.device import device as Device  # noqa: N812
-from aten.export import decomposing, exporting
 from aten.export.control import map, scan
 from aten.export.dimensions import CaptureError, Dim, dims
 from aten.graph import bundled, program
@@ -36,7 +35,6 @@ from aten.graph.signature import (
     SymIntArgument,
     TensorArgument,
 )
-from aten.graph.writing import program as writing
 
 __all__ = [
     "ArchiveError",
@@ -64,8 +62,15 @@ __all__ = [
     "scan",
 ]
 
-# Programs are below what traces them.
-program.set_decomposition(decomposing.decomposed)
+
+def _decomposed(taken: ExportedProgram, to: str | None) -> ExportedProgram:
+    from aten.export import decomposing
+
+    return decomposing.decomposed(taken, to)
+
+
+# Programs are below what traces them, which is imported when it is first wanted.
+program.set_decomposition(_decomposed)
 
 
 def load(
@@ -131,7 +136,9 @@ def save(ep: ExportedProgram, f: str | os.PathLike[str] | IO[bytes]) -> None:
         ('x',)
         >>> folder.cleanup()
     """
-    writing.save_program(ep, f)
+    from aten.graph.writing.program import save_program
+
+    save_program(ep, f)
 
 
 def export(
@@ -176,4 +183,6 @@ def export(
     """
     if preserve_module_call_signature:
         raise NotImplementedError("export: preserve_module_call_signature is not supported")
-    return exporting.exported(mod, args, kwargs, dynamic_shapes)
+    from aten.export.exporting import exported
+
+    return exported(mod, args, kwargs, dynamic_shapes)

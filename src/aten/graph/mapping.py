@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _PRESENT, _SWAPPED, _OF_FILE = 0x80, 0x40, 0x20
 _ENTRY = 8
 # Bytes of a tensor from which on it is worth a look at its pages.
-_WORTH_READING = 1 << 20
+_WORTH_READING = 1 << 19
 # Bytes of a piece: it stays in the second cache.
 _PIECE = 1 << 18
 
@@ -95,15 +95,24 @@ def pieces(buffer: memoryview, place: int, count: int) -> Iterator[memoryview]:
 def reread(tensor: Tensor) -> Tensor:
     """A copy of a tensor over a mapped file, read from the file; the tensor itself where it is
     small, lies elsewhere, or where somebody has written to its pages."""
-    storage = tensor.untyped_storage()
-    if len(storage) < _WORTH_READING or tensor.is_conj() or tensor.is_neg():
+    count = _extent(tensor)
+    if count < _WORTH_READING or tensor.is_conj() or tensor.is_neg():
         return tensor
-    mapped, place = _file_at(storage.data_ptr(), len(storage))
-    read = None if mapped is None else _bytes_of(mapped, place, len(storage))
+    begin = tensor.untyped_storage().data_ptr() + tensor.storage_offset() * tensor.itemsize
+    mapped, place = _file_at(begin, count)
+    read = None if mapped is None else _bytes_of(mapped, place, count)
     if read is None:
         return tensor
-    begin = tensor.storage_offset() * tensor.itemsize
-    return tensor_from_buffer(read, tensor.dtype, tensor.shape, tensor.stride(), begin)
+    return tensor_from_buffer(read, tensor.dtype, tensor.shape, tensor.stride(), 0)
+
+
+def _extent(tensor: Tensor) -> int:
+    """The bytes from a tensor's first element to its last one, strides being what they are."""
+    sizes = tensor.shape
+    if 0 in sizes:
+        return 0
+    steps = zip(sizes, tensor.stride(), strict=True)
+    return tensor.itemsize * (1 + sum((size - 1) * step for size, step in steps))
 
 
 def _file_at(address: int, count: int) -> tuple[MappedFile | None, int]:

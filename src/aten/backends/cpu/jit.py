@@ -1,43 +1,29 @@
 """LLVM: text to machine code, and the cache of compiled objects.
 
 The key of an object is the hash of its LLVM IR, the target machine and the versions of LLVM and of
-the file format, so that a change anywhere before LLVM makes another key. Files are written under
-another name and moved into place, so that processes may share the folder; a file that does not
-carry its own checksum is dropped and made anew. The folder is bounded: past the bound, the files
-used longest ago go. A folder that cannot be written to is as good as none.
+the file format, so that a change anywhere before LLVM makes another key.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import stat
 import threading
-import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from aten import config
 from aten._core.threads import forks
-from aten.backends.cpu import brought
+from aten.backends.cpu import brought, cache
 from aten.backends.cpu.variants import VARIANT
 from aten.backends.cpu.widths import is_allowed
 
-_MAGIC = b"ATENOBJ1"
 # A file in a kernel's place that is larger than any kernel is none.
 _MOST_BYTES = 1 << 26
 _FORMAT_VERSION = "3"
 # Stands in LLVM IR for the function's name, which is made from the hash of that IR.
 PLACEHOLDER = "kernel_name"
-# Seconds after which a file not moved into place yet was left behind by a process that died.
-_ABANDONED = 3600
-# One write in this many, as the key decides, looks whether the folder has outgrown its bound.
-_WRITES_PER_TRIM = 64
 # A vector store in optimized IR that has the mark of `KernelEmitter.streamed`.
 _STREAMED_STORE = re.compile(
     r"(?P<store>store <(?P<count>\d+) x (?P<kind>[a-z]+)(?P<bits>\d*)> .*?, ptr %[\w.]+), align \d+"
@@ -273,7 +259,29 @@ def keep_objects() -> dict[str, tuple[str, bytes]]:
 
 def _from_file(key: bytes) -> Compiled | None:
     found = brought.kernels.get(key)
-    return None if found is None else Compiled(found[0], key.hex(), True, found[1])
+    if found is None:
+        return None
+    return Compiled(found[0], brought.objects.get(key, key.hex()), True, found[1])
+
+
+class Object(NamedTuple):
+    """A kernel's object file: its name in the cache, that of its function, and its bytes."""
+
+    key: str
+    symbol: str
+    code: bytes
+
+
+def objects_of_all() -> dict[str, Object]:
+    """Those of all kernels in memory that the cache has, by the texts of their programs."""
+    with _lock:
+        known = dict(_loaded)
+    read = {text: cache.read(f"{one.key}.o", _MOST_BYTES) for text, one in known.items()}
+    return {
+        text: Object(known[text].key, _symbol(known[text].key), code)
+        for text, code in read.items()
+        if code is not None
+    }
 
 
 def vector_bytes() -> int:
@@ -292,7 +300,7 @@ def _symbol(key: str) -> str:
 def _compile(current: Session, key: str, module: str, streams: bool) -> tuple[Compiled, bytes]:
     """The kernel for LLVM IR, from the disk or made now, and its object."""
     symbol = _symbol(key)
-    code = _read(key)
+    code = cache.read(f"{key}.o", _MOST_BYTES)
     from_disk = code is not None
     if code is None:
         optimized = current.optimized(module.replace(PLACEHOLDER, symbol))
@@ -300,7 +308,7 @@ def _compile(current: Session, key: str, module: str, streams: bool) -> tuple[Co
             optimized = current.streaming(optimized)
         code = current.machine.emit_object(optimized)
         current.check_symbols(code)
-        _write(key, code)
+        cache.write(f"{key}.o", code)
     address, library = current.loaded(code, symbol)
     return Compiled(address, key, from_disk, library), code
 
@@ -310,71 +318,3 @@ def assembly(ir: str) -> str:
     with _lock:
         current = session()
         return str(current.machine.emit_assembly(current.optimized(ir)))
-
-
-def cache_directory() -> Path | None:
-    """Where compiled objects are kept; None where the cache is switched off."""
-    chosen = config.CACHE_DIR.get()
-    return None if chosen == "off" else Path(chosen)
-
-
-def _read(key: str) -> bytes | None:
-    folder = cache_directory()
-    if folder is None:
-        return None
-    path = folder / f"{key}.o"
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
-            return None
-        content = path.read_bytes()
-    except OSError:
-        return None
-    code = content[40:]
-    if content[:8] != _MAGIC or hashlib.sha256(code).digest() != content[8:40]:
-        _remove(path)
-        return None
-    with suppress(OSError):
-        os.utime(path)
-    return code
-
-
-def _write(key: str, code: bytes) -> None:
-    folder = cache_directory()
-    if folder is None:
-        return
-    temporary = folder / f"{key}.{os.getpid()}.{threading.get_ident()}.tmp"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(_MAGIC + hashlib.sha256(code).digest() + code)
-        os.replace(temporary, folder / f"{key}.o")
-    except OSError:
-        _remove(temporary)
-        return
-    if int(key[:8], 16) % _WRITES_PER_TRIM == 0:
-        trim(folder)
-
-
-def trim(folder: Path) -> None:
-    """Remove the objects used longest ago beyond the bound, and what dead processes left."""
-    files = []
-    for path in folder.iterdir():
-        try:
-            status = path.stat()
-        except OSError:
-            continue
-        if path.suffix == ".o":
-            files.append((status.st_mtime, status.st_size, path))
-        elif path.suffix == ".tmp" and time.time() - status.st_mtime > _ABANDONED:
-            _remove(path)
-    total = sum(size for _, size, _ in files)
-    for _, size, path in sorted(files):
-        if total <= config.CACHE_LIMIT.get():
-            return
-        _remove(path)
-        total -= size
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        path.unlink()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from math import prod
 
-from aten._core.base.device import MEMORY_FORMATS
 from aten.backends.cpu.kernels.matrix.strips import width_of_strips
 from aten.backends.cpu.kernels.windows.strip_convolutions import most_positions
 from aten.compiler.rewrites.choosing import Choices
@@ -19,8 +18,7 @@ from aten.compiler.rewrites.rewriting import Rewriting
 from aten.compiler.values import is_own, is_row_major, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
 
-_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
-_PRODUCT = "fused.strips_product.default"
+_PRODUCT, _STRIPS = "fused.strips_product.default", "fused.strips.default"
 _MATRICES, _ADDED = "aten.mm.default", "aten.addmm.default"
 _STRIPS_CONVOLUTION = "fused.strips_convolution.default"
 # Positions of a batch from which on weights are read so often that it matters little how they lie.
@@ -57,7 +55,9 @@ def with_weights_in_strips(graph: Graph, steady: set[Node], choices: Choices) ->
         # Each product has a transpose of its own, of the same weight.
         key = (weight.target, repr((weight.args, weight.kwargs)))
         if key not in laid:
-            laid[key] = _in_strips(rewriting, _matrix_of(rewriting, weight))
+            matrix = _matrix_of(rewriting, weight)
+            width = width_of_strips(matrix.meta["val"].dtype.name, columns)
+            laid[key] = rewriting.call(_STRIPS, matrix, width)
         made.target = target
         made.args = rewriting.of((*before, laid[key], *after))
         made.kwargs = {}
@@ -74,19 +74,6 @@ def _matrix_of(rewriting: Rewriting, weight: Node) -> Node:
     order = [*range(2, len(shape)), 1, 0]
     by_taps = call("aten.permute.default", made, order)
     return call("aten.reshape.default", by_taps, [prod(shape[1:]), shape[0]])
-
-
-def _in_strips(rewriting: Rewriting, matrix: Node) -> Node:
-    """The (count, depth, width) strips of a matrix, of which zeros fill the last one."""
-    call, meta = rewriting.call, matrix.meta["val"]
-    depth, columns = meta.shape
-    width = width_of_strips(meta.dtype.name, columns)
-    count = -(-columns // width)
-    if count * width > columns:
-        matrix = call("aten.constant_pad_nd.default", matrix, [0, count * width - columns])
-    apart = call("aten.reshape.default", matrix, [depth, count, width])
-    turned = call("aten.permute.default", apart, [1, 0, 2])
-    return call("aten.clone.default", turned, memory_format=_CONTIGUOUS)
 
 
 def _takes_strips(node: Node, steady: set[Node]) -> bool:

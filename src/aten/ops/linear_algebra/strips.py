@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from aten._core.base.device import MEMORY_FORMATS
 from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
+
+_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 
 
 def strips_product(self: Tensor, strips: Tensor, bias: Tensor | None, columns: int) -> Tensor:
@@ -27,6 +30,26 @@ def strips_product(self: Tensor, strips: Tensor, bias: Tensor | None, columns: i
         return product
     added: Tensor = ops.aten.addmm.default(bias, self, matrix)
     return added
+
+
+def strips(self: Tensor, width: int) -> Tensor:
+    """The (count, depth, `width`) strips of a (depth, columns) matrix, one behind the other.
+
+    Zeros fill the last one. Raises RuntimeError for what is no matrix, and for no width.
+    """
+    if self.dim() != 2 or width < 1:
+        raise RuntimeError(
+            f"strips: expected a matrix and a width of at least 1, got {list(self.shape)} and "
+            f"{width}"
+        )
+    depth, columns = self.shape
+    count = -(-columns // width)
+    if count * width > columns:
+        self = ops.aten.constant_pad_nd.default(self, [0, count * width - columns])
+    apart = ops.aten.reshape.default(self, [depth, count, width])
+    turned = ops.aten.permute.default(apart, [1, 0, 2])
+    made: Tensor = ops.aten.clone.default(turned, memory_format=_CONTIGUOUS)
+    return made
 
 
 def _joined(strips: Tensor, columns: int) -> Tensor:
@@ -48,4 +71,5 @@ STRIPS: dict[str, Callable[..., Tensor]] = {
     "strips_product(Tensor self, Tensor strips, Tensor? bias, SymInt columns) -> Tensor": (
         strips_product
     ),
+    "strips(Tensor self, SymInt width) -> Tensor": strips,
 }

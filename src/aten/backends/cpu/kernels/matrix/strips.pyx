@@ -58,6 +58,69 @@ def multiplied(*arguments):
     return _multiplied(given)
 
 
+def multiply_piece(TensorImpl out not None, TensorImpl left not None, TensorImpl strips not None,
+                   TensorImpl bias, int64_t first):
+    """Write columns from `first` on of `left @ matrix`, or of `bias + left @ matrix`.
+
+    `strips` are some of the matrix, those of the columns from `first` on; `bias` is that of all
+    columns. Bits are those of the whole product. False where the call is none for the kernels.
+    """
+    cdef Product product
+    cdef int code = left.dtype_code
+    cdef int64_t columns, width
+    # What is read stays, whatever others make of the tensors meanwhile.
+    cdef Storage out_memory, left_memory, strips_memory, bias_memory = None
+    if not _is_piece(out, left, strips, bias, first):
+        return False
+    out_memory, left_memory, strips_memory = out.storage, left.storage, strips.storage
+    if bias is not None:
+        bias_memory = bias.storage
+    for tensor in (out, left, strips, bias):
+        require_memory(tensor)
+    width = strips.sizes[2]
+    columns = min(strips.sizes[0] * width, out.sizes[1] - first)
+    _describe(&product, left, strips, columns)
+    read_result(&product.out, out, False)
+    product.out.data += first * (8 if code == FLOAT64 else 4)
+    if bias is not None:
+        read_operand(&product.addend, bias, True, False)
+        product.addend.row_stride = 0
+        product.addend.data += first * (8 if code == FLOAT64 else 4)
+    with nogil:
+        multiply_strips(&product, width)
+    return True
+
+
+cdef bint _is_piece(TensorImpl out, TensorImpl left, TensorImpl strips, TensorImpl bias,
+                    int64_t first) noexcept:
+    cdef int code = left.dtype_code
+    if code != FLOAT32 and code != FLOAT64 or left.rank != 2 or is_lazy(left):
+        return False
+    if left.device_type != CPU or left.count == 0 or strips.count == 0:
+        return False
+    if not is_without_gaps(out, code, 2) or out.sizes[0] != left.sizes[0]:
+        return False
+    if not 0 <= first < out.sizes[1] or not is_without_gaps(strips, code, 3):
+        return False
+    if (strips.sizes[1] != left.sizes[1]
+            or strips.sizes[2] != strip_width(code == FLOAT64, out.sizes[1])):
+        return False
+    return bias is None or is_without_gaps(bias, code, 1) and bias.sizes[0] == out.sizes[1]
+
+
+cdef void _describe(Product* product, TensorImpl left, TensorImpl strips, int64_t columns) noexcept:
+    """A product with these operands, to which nothing is added."""
+    product.batch = 1
+    product.rows, product.columns, product.depth = left.sizes[0], columns, left.sizes[1]
+    product.alpha = product.beta = 1
+    product.apart = False
+    read_operand(&product.left, left, False, False)
+    read_operand(&product.right, strips, False, False)
+    product.addend.data = NULL
+    product.addend.batch_stride = product.addend.row_stride = 0
+    product.addend.column_stride = 1
+
+
 cdef Tensor _multiplied(PyObject** stack):
     """The result, or None where the call is none for the kernels."""
     cdef Product product
@@ -87,16 +150,8 @@ cdef Tensor _multiplied(PyObject** stack):
     for tensor in (left, strips, bias):
         require_memory(tensor)
     width = strips.sizes[2]
-    product.batch = 1
-    product.rows, product.columns, product.depth = sizes[0], sizes[1], left.sizes[1]
-    product.alpha = product.beta = 1
-    product.apart = False
+    _describe(&product, left, strips, sizes[1])
     read_result(&product.out, out, False)
-    read_operand(&product.left, left, False, False)
-    read_operand(&product.right, strips, False, False)
-    product.addend.data = NULL
-    product.addend.batch_stride = product.addend.row_stride = 0
-    product.addend.column_stride = 1
     if bias is not None:
         read_operand(&product.addend, bias, True, False)
         product.addend.row_stride = 0
