@@ -137,6 +137,37 @@ def test_bytes_to_integers(width, shape):
         assert (aten._int_mm(*operands, out=out).numpy() == product).all()
 
 
+# Whole vectors of columns and others, more rows and columns than a piece has, more steps than a
+# stretch, and ends amid a unit.
+BYTE_SHAPES = (
+    (17, 4, 16),
+    (40, 6, 48),
+    (65, 1023, 32),
+    (600, 70, 64),
+    (530, 1030, 496),
+    (33, 2051, 1008),
+    (90, 2048, 40),
+)
+
+
+@pytest.mark.parametrize("shape", BYTE_SHAPES, ids=str)
+def test_sums_of_bytes_lie_in_the_result(width, shape):
+    rows, depth, columns = shape
+    left, first = drawn("int8", rows, depth)
+    right, second = drawn("int8", depth, columns, seed=1)
+    product = first.astype("int32") @ second.astype("int32")
+    around = aten.full((rows + 2, columns + 3), 7, dtype=aten.int32)
+    for a, b in itertools.product(LAYOUTS, LAYOUTS):
+        operands = laid_out(left, a), laid_out(right, b)
+        assert (aten._int_mm(*operands).numpy() == product).all()
+        out = around[1:-1, 2:-1]
+        assert (aten._int_mm(*operands, out=out).numpy() == product).all()
+        out.fill_(7)
+        assert (around == 7).all()
+    most = aten.full((rows, depth), -128, dtype=aten.int8)
+    assert (aten._int_mm(most, most.new_full((depth, columns), -128)) == 128 * 128 * depth).all()
+
+
 @pytest.mark.parametrize("element", [*HALVES, *COMPLEX])
 @pytest.mark.parametrize("layout", ["rows", "columns"])
 @pytest.mark.parametrize("columns", [1, 20, 1100])

@@ -360,7 +360,7 @@ cdef void _multiply_keys(const Attention* all, const Block* block, int64_t begin
     tile.left = block.query
     tile.left_row = block.query_row
     tile.left_step = 4
-    tile.start = tile.addend = NULL
+    tile.start = tile.base = tile.addend = NULL
     tile.out_row = CHUNK
     for index in range((seen + strip - 1) // strip):
         column = index * strip
@@ -415,7 +415,7 @@ cdef void _weigh_values(const Attention* all, const Block* block, int64_t begin,
     tile.left = <char*>block.scores
     tile.left_row = CHUNK * 4
     tile.left_step = 4
-    tile.start = tile.addend = NULL
+    tile.start = tile.base = tile.addend = NULL
     tile.out_row = _lanes_of(all)
     for index in range((all.value_width + strip - 1) // strip):
         column = index * strip

@@ -223,7 +223,7 @@ cdef void _weigh_gradients(const Gradients* work, Room* room, int64_t begin,
     tile.left = <char*>room.gradient
     tile.left_row = work.value_lanes * 4
     tile.left_step = 4
-    tile.start = tile.addend = NULL
+    tile.start = tile.base = tile.addend = NULL
     tile.out_row = CHUNK
     for index in range((seen + strip - 1) // strip):
         column = index * strip
@@ -247,7 +247,7 @@ cdef void _add_turned(const Gradients* work, Room* room, const float* left, cons
     tile.left = <char*>left
     tile.left_row = 4
     tile.left_step = CHUNK * 4
-    tile.start = NULL
+    tile.start = tile.base = NULL
     tile.right_step = lanes * 4
     tile.out_row = lanes
     for index in range((lanes + strip - 1) // strip):
@@ -266,7 +266,7 @@ cdef void _add_keys(const Gradients* work, Room* room, int64_t begin, int64_t se
     tile.left = <char*>room.weighed
     tile.left_row = CHUNK * 4
     tile.left_step = 4
-    tile.start = NULL
+    tile.start = tile.base = NULL
     tile.out_row = work.lanes
     for index in range((all.width + strip - 1) // strip):
         column = index * strip

@@ -9,6 +9,7 @@ cdef extern from "panel_structures.h" nogil:
         const char* right
         int64_t left_row, left_step, right_step
         const void* start
+        const void* base
         const void* addend
         void* out
         int64_t out_row
@@ -26,7 +27,7 @@ cdef extern from "panel_structures.h" nogil:
                               int64_t width, int64_t ahead, void* target) noexcept nogil
         int size, group, parts, as_is
     ctypedef struct aten_panel_features:
-        int byte_sums, brain_sums
+        int byte_sums, brain_sums, byte_permutes
     ctypedef struct aten_panel_factor:
         double real, imaginary
         int64_t whole
@@ -50,6 +51,8 @@ cdef extern from "panel_structures.h" nogil:
 cdef enum:
     # Units of a stretch of the depth.
     STRETCH = 128
+    # The same for four bytes a unit: their sums are exact, however they are cut.
+    STRETCH_OF_QUADS = 256
     # Rows of a left operand that lies by columns, packed together.
     LEFT_LANES = 16
 

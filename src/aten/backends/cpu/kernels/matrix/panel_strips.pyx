@@ -18,6 +18,8 @@ cdef void run_strip(const aten_panel_tiles* tiles, aten_panel_tile* tile, int64_
         if group:
             one.left = tile.left + row // LEFT_LANES * group + row % LEFT_LANES * tile.left_row
         one.out = <char*>tile.out + row * next
+        if tile.base != NULL:
+            one.base = <const char*>tile.base + row * tiles.unit
         if tile.start != NULL:
             one.start = <const char*>tile.start + row * next
         if tile.addend != NULL:

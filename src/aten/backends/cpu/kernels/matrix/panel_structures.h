@@ -45,12 +45,13 @@ enum {
 };
 
 typedef struct {
-    /* Sums over `units` steps: they start at `start`, or zero, and get `addend` on top, if there is
-       one. Both lie as `out` does, whose rows are `out_row` lanes apart. Other steps in bytes. */
+    /* Sums over `units` steps: they start at `start`, at `base`, which is a number for each row, or
+       at zero, and get `addend` on top, if there is one. `start` and `addend` lie as `out` does,
+       whose rows are `out_row` lanes apart. Other steps in bytes. */
     int64_t units;
     const char *left, *right;
     int64_t left_row, left_step, right_step;
-    const void *start, *addend;
+    const void *start, *base, *addend;
     void *out;
     int64_t out_row;
 } aten_panel_tile;
@@ -106,7 +107,7 @@ typedef void (*aten_panel_finish)(const aten_panel_row *);
 
 /* What the processor has besides vectors of 64 bytes. */
 typedef struct {
-    int byte_sums, brain_sums;
+    int byte_sums, brain_sums, byte_permutes;
 } aten_panel_features;
 
 #endif

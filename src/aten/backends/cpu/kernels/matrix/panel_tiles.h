@@ -31,6 +31,12 @@ NAME(tile)(const int rows, const int vectors, const aten_panel_tile *tile)
     ATEN_UNROLL for (i = 0; i < rows; i++)
         ATEN_UNROLL for (j = 0; j < vectors; j++)
             total[i][j] = (SUMS){0};
+    if (tile->base)
+        ATEN_UNROLL for (i = 0; i < rows; i++) {
+            const SUMS first = (SUMS)SPREAD((const char *)tile->base + i * sizeof(UNIT));
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                total[i][j] = first;
+        }
     if (start)
         ATEN_UNROLL for (i = 0; i < rows; i++) {
             ATEN_UNROLL for (j = 0; j < vectors; j++)

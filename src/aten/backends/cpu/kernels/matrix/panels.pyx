@@ -14,7 +14,7 @@ gave. Stretches have the same length whatever the sizes, so how a product is cut
 for threads, does not change the bits of a row, nor does what lies beside it.
 """
 
-from libc.stdint cimport int64_t, int8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, int8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from aten._core.base.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, INT16, INT32, INT64,
@@ -29,12 +29,15 @@ from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_PACK_HALVES, ATEN_PACK_SHORTS, ATEN_PACK_SIGNED_BYTES, ATEN_PACK_SINGLES,
     ATEN_PACK_UNSIGNED_BYTES, ATEN_SHORT_PAIRS, LEFT_LANES, STRETCH, aten_panel_factor,
     aten_panel_features, aten_panel_finish, aten_panel_row, aten_panel_tile, pack_columns,
-    run_strip, turn_around)
+    run_strip, turn_around, STRETCH_OF_QUADS)
 from aten.backends.cpu.kernels.moving.transfer cimport Block
 
 cdef extern from "panel_levels.h" nogil:
     aten_panel_finish aten_panel_finish_of(int vector_bytes, int finish)
     int64_t aten_sum_bytes(int vector_bytes, const int8_t* bytes, int64_t count)
+    bint aten_zip_bytes(int vector_bytes, aten_panel_features features, const void* source,
+                        int64_t step, int64_t count, int64_t columns, int64_t width, void* target,
+                        uint32_t by)
     void aten_flip_units(int vector_bytes, uint32_t* units, int64_t count, uint32_t by)
     aten_panel_features aten_find_panel_features()
     int aten_widest_panels()
@@ -65,6 +68,8 @@ cdef enum:
     STREAM_SUMS = 4096
     # Rows of sums in a piece, and its columns: the sums stay in the second cache.
     PIECE_ROWS = 256
+    # The same of bytes, whose sums lie in the result.
+    ROWS_OF_BYTES = 512
     PIECE_COLUMNS = 480
     # Bytes between the rows of a packed left operand, so that they do not push each other out.
     GAP = 64
@@ -123,6 +128,8 @@ cdef struct Piece:
     char* packed_left
     char* packed_right
     int64_t* bases          # what sums of bytes made unsigned are above those that are meant
+    int32_t* below          # the same, with the other sign
+    bint direct             # whether sums are the results, and lie where these do
 
 
 cdef int panel_bytes() noexcept nogil:
@@ -202,6 +209,8 @@ cdef int64_t _cut(Panels* panels) noexcept nogil:
     cdef int64_t parts = panels.way.packs.parts
     cdef int64_t work = OVERHEAD + (rows + FEW_ROWS) * columns * product.depth * parts * parts
     cdef int64_t most_rows = PIECE_ROWS // parts
+    if panels.way.kind == ATEN_BYTE_QUADS and product.out.code == INT32:
+        most_rows = ROWS_OF_BYTES
     panels.down = (rows + most_rows - 1) // most_rows
     panels.across = 1
     if rows * parts > FEW_ROWS:
@@ -333,7 +342,7 @@ cdef int64_t _lay_out(Piece* piece, char* room) noexcept nogil:
     cdef int64_t unit = piece.way.tiles.unit, lanes = piece.way.tiles.lanes
     cdef int64_t rows = piece.rows * piece.way.packs.parts
     cdef int64_t width, sums, left, right, steps
-    steps = min(<int64_t>STRETCH, _units_of(piece, piece.depth))
+    steps = min(_stretch_units(piece), _units_of(piece, piece.depth))
     width = _width(piece)
     piece.sums_row = width
     if _goes_by_strips(piece):
@@ -349,7 +358,20 @@ cdef int64_t _lay_out(Piece* piece, char* room) noexcept nogil:
     piece.packed_right = piece.begun + (sums if _streams(piece) else 0)
     piece.packed_left = piece.packed_right + right
     piece.bases = <int64_t*>(piece.packed_left + left)
-    return sums + (sums if _streams(piece) else 0) + left + right + 8 * piece.rows + 64
+    piece.below = <int32_t*>(piece.bases + piece.rows)
+    piece.direct = _is_direct(piece)
+    return sums + (sums if _streams(piece) else 0) + left + right + 12 * piece.rows + 64
+
+
+cdef inline bint _is_direct(const Piece* piece) noexcept nogil:
+    """Whether sums of integers are what is wanted, in whole vectors."""
+    return (piece.way.kind == ATEN_BYTE_QUADS and piece.out.code == INT32
+            and piece.addend.data == NULL and piece.alpha.whole == 1
+            and piece.out.column_stride == 1 and piece.columns % piece.way.tiles.lanes == 0)
+
+
+cdef inline int64_t _stretch_units(const Piece* piece) noexcept nogil:
+    return STRETCH_OF_QUADS if piece.way.kind == ATEN_BYTE_QUADS else STRETCH
 
 
 cdef inline int64_t _packed_together(const Piece* piece) noexcept nogil:
@@ -381,6 +403,7 @@ cdef void _multiply_in_room(Piece* piece) noexcept nogil:
     if piece.way.flips:
         for row in range(piece.rows):
             piece.bases[row] = 128 * _sum_of_row(piece, row)
+            piece.below[row] = <int32_t>-piece.bases[row]
     if _goes_by_strips(piece):
         _multiply_by_strips(piece)
     elif _streams(piece):
@@ -399,9 +422,13 @@ cdef inline int64_t _strip_of(const Piece* piece, int64_t columns) noexcept nogi
 
 cdef void _multiply_block(Piece* piece) noexcept nogil:
     """All strips over one stretch of the depth, then over the next."""
-    cdef int64_t begin = 0, first, column, count, stretch = _stretch_of(piece, STRETCH)
+    cdef int64_t begin = 0, first, column, count
+    cdef int64_t stretch = _stretch_of(piece, _stretch_units(piece))
     cdef int64_t strip = _strip_of(piece, piece.columns), together = _packed_together(piece)
+    cdef char* sums = piece.out.data if piece.direct else piece.sums
     cdef aten_panel_tile tile
+    tile.base = NULL
+    tile.out_row = piece.out.row_stride if piece.direct else piece.sums_row
     while True:
         count = min(stretch, piece.depth - begin)
         tile.units = _units_of(piece, count)
@@ -413,22 +440,26 @@ cdef void _multiply_block(Piece* piece) noexcept nogil:
             while column < min(piece.columns, first + together * strip):
                 _take_strip(piece, first, column, strip, &tile)
                 tile.start = NULL
-                tile.out = piece.sums + column * piece.way.tiles.unit
+                tile.out = sums + column * piece.way.tiles.unit
                 tile.addend = tile.out if begin else NULL
-                tile.out_row = piece.sums_row
+                if piece.direct:
+                    tile.base = piece.below if piece.way.flips and not begin else NULL
                 _run_strip(piece, &tile, min(strip, piece.columns - column))
                 column += strip
         begin += stretch
         if begin >= piece.depth:
             break
-    _finish(piece, 0, piece.columns)
+    if not piece.direct:
+        _finish(piece, 0, piece.columns)
 
 
 cdef void _multiply_by_strips(Piece* piece) noexcept nogil:
     """One strip over all of the depth, then the next."""
-    cdef int64_t begin, column, columns, index, count, stretch = _stretch_of(piece, STRETCH)
+    cdef int64_t begin, column, columns, index, count
+    cdef int64_t stretch = _stretch_of(piece, _stretch_units(piece))
     cdef int64_t strip = _strip_of(piece, piece.columns)
     cdef aten_panel_tile tile
+    tile.base = NULL
     for index in range((piece.columns + strip - 1) // strip):
         column = index * strip
         columns = min(strip, piece.columns - column)
@@ -478,6 +509,7 @@ cdef void _multiply_streaming(Piece* piece) noexcept nogil:
     cdef int64_t strip = piece.way.tiles.lanes * VECTORS, unit = piece.way.tiles.unit
     cdef int64_t few = _stretch_of(piece, STREAM), part, place, chunk, index
     cdef aten_panel_tile tile
+    tile.base = NULL
     for chunk in range((piece.columns + piece.sums_row - 1) // piece.sums_row):
         first = chunk * piece.sums_row
         columns = min(piece.sums_row, piece.columns - first)
@@ -553,8 +585,13 @@ cdef void _pack_right(const Piece* piece, int64_t begin, int64_t count, int64_t 
     cdef int64_t columns = min(strip, piece.columns - column)
     cdef int64_t width = (columns + lanes - 1) // lanes * lanes
     cdef char* source = _at(right, 0, begin, column)
+    cdef uint32_t flipped = 0x80808080U if piece.way.flips else 0
     tile.right = piece.packed_right
     tile.right_step = width * unit
+    if (piece.way.pack == ATEN_PACK_BYTES and right.column_stride == 1
+            and aten_zip_bytes(piece.way.vector_bytes, _features, source, right.row_stride, count,
+                               columns, width, piece.packed_right, flipped)):
+        return
     if right.column_stride == 1 or piece.columns == 1:
         packs.zip(source, right.row_stride, count, columns, width, piece.packed_right)
     else:
@@ -583,10 +620,14 @@ cdef void _pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first
     """
     cdef const Block* right = &piece.right
     cdef const aten_panel_packs* packs = piece.way.packs
-    cdef int64_t unit = piece.way.tiles.unit, column, row = 0, rows
+    cdef int64_t unit = piece.way.tiles.unit, column, row = 0, rows, width
+    cdef char* source
+    cdef char* target
     cdef int64_t end = min(piece.columns, first + columns)
     cdef int64_t together = max(1, TOGETHER // packs.group) * packs.group
     cdef char* packed = piece.packed_right
+    cdef uint32_t flipped = 0x80808080U if piece.way.flips else 0
+    cdef bint are_made = piece.way.pack == ATEN_PACK_BYTES
     if right.column_stride != 1 or end - first <= strip:
         column = first
         while column < end:
@@ -600,12 +641,19 @@ cdef void _pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first
         column = first
         while column < end:
             _take_strip(piece, first, column, strip, tile)
-            packs.zip(_at(right, 0, begin + row, column), right.row_stride, rows,
-                      min(strip, piece.columns - column), tile.right_step // unit,
-                      <char*>tile.right + _units_of(piece, row) * tile.right_step)
+            source = _at(right, 0, begin + row, column)
+            target = <char*>tile.right + _units_of(piece, row) * tile.right_step
+            width = min(strip, piece.columns - column)
+            if are_made:
+                # The last rows may be no whole units: then all of them are made in the other way.
+                are_made = count % packs.group == 0 and aten_zip_bytes(
+                    piece.way.vector_bytes, _features, source, right.row_stride, rows, width,
+                    tile.right_step // unit, target, flipped)
+            if not are_made:
+                packs.zip(source, right.row_stride, rows, width, tile.right_step // unit, target)
             column += strip
         row += rows
-    if piece.way.flips:
+    if piece.way.flips and not are_made:
         rows = (<char*>tile.right - packed) // unit + tile.units * tile.right_step // unit
         aten_flip_units(piece.way.vector_bytes, <uint32_t*>packed, rows, 0x80808080U)
 
