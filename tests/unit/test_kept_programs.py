@@ -113,6 +113,21 @@ def test_weights_that_change_are_seen(folder):
     assert not aten.equal(called(compiled, *args), expected[0])
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_tensors_put_in_the_place_of_others_are_seen(folder, wrapped):
+    """By programs that were read, and by those that were captured."""
+    module, compiled, args, expected = loaded(folder, "normalized")
+    if wrapped:
+        compiled = aten.compile(lambda *given: module(*given))
+    assert_same_bits(called(compiled, *args), expected[0])
+    state = module.program.state_dict
+    state["second.weight"] = state["second.weight"] * -1
+    assert_same_bits(called(compiled, *args), called(aten.compile(lambda x: module(x)), *args))
+    assert not aten.equal(called(compiled, *args), expected[0])
+    module.program = aten.export.load(folder / "normalized.pt2")
+    assert_same_bits(called(compiled, *args), expected[0])
+
+
 def test_whoever_writes_to_results_changes_nothing(folder):
     _, compiled, args, expected = loaded(folder, "attending")
     for _ in range(3):

@@ -25,6 +25,7 @@ from aten.compiler.kinds import (
     described_but_for_sizes,
     leaves_but_tensors,
     name_of,
+    places_of_program,
     share_memory,
 )
 from aten.grad_mode import is_grad_enabled, is_inference_mode_enabled
@@ -36,9 +37,10 @@ if TYPE_CHECKING:
 
     from aten.compiler.differentiation import DifferentiableProgram
     from aten.compiler.dynamic import BoundProgram, DynamicProgram
+    from aten.compiler.kinds import Watched
     from aten.compiler.programs import CompiledProgram
     from aten.compiler.rewrites.choosing import Choices
-    from aten.compiler.surroundings import Surroundings, Watched
+    from aten.compiler.surroundings import Surroundings
 
     Program: TypeAlias = CompiledProgram | kept.KeptProgram | DifferentiableProgram | BoundProgram
 
@@ -317,7 +319,7 @@ class CompiledFunction:
         if found is not None and found.stands():
             found.captured = self._capture_of(leaves, structure)
             # An exported program reads nothing besides its tensors.
-            return _Entry(found, [], now, others)
+            return _Entry(found, places_of_program(self.function), now, others)
         from aten.compiler import making
 
         surroundings = making.surroundings_of(self.function, others)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
@@ -11,7 +11,18 @@ from aten.backends.cpu.kernels.folding.plan import is_plain
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from aten.compiler.dynamic import DynamicProgram
-    from aten.compiler.surroundings import Watched
+
+
+class Watched(NamedTuple):
+    """A place that a function may read, and what it held.
+
+    `namespace` is a dict, a cell, or an object with the attribute. Without a name it is a
+    container, and `value` what it held in all.
+    """
+
+    namespace: Any
+    name: Any
+    value: Any
 
 
 class Kind:
@@ -80,6 +91,18 @@ def leaves_but_tensors(leaves: Sequence[Any]) -> list[Any]:
 def share_memory(tensors: Sequence[Tensor]) -> bool:
     """Whether two of them have one memory."""
     return len({id(one.untyped_storage()) for one in tensors}) < len(tensors)
+
+
+def places_of_program(module: Any) -> list[Watched]:
+    """Where the parts and tensors of an exported program, as a module, stand, and what they are:
+    somebody may put others in their place."""
+    program = module.program
+    names = ("graph", "state_dict", "constants")
+    places = [Watched(module, "program", program)]
+    places += [Watched(program, name, getattr(program, name)) for name in names]
+    for tensors in (program.state_dict, program.constants):
+        places += [Watched(tensors, name, one) for name, one in tensors.items()]
+    return places
 
 
 def name_of(place: Watched) -> str:

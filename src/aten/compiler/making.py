@@ -19,11 +19,11 @@ from aten.compiler.differentiation import (
     differentiable,
 )
 from aten.compiler.dynamic import DynamicProgram, Symbols, symbols_for
-from aten.compiler.kinds import name_of, share_memory
+from aten.compiler.kinds import Watched, name_of, share_memory
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.rewrites.choosing import Choices
 from aten.compiler.rewrites.passes import writes
-from aten.compiler.surroundings import PLAIN, Surroundings, Watched
+from aten.compiler.surroundings import PLAIN, Surroundings
 from aten.grad_mode import is_grad_enabled
 from aten.graph.symbolic import SymbolicError
 from aten.transforms.recording import Recording

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from aten._core.dispatch.observing import CallObserver
 from aten._core.dispatch.replaying import holds
@@ -22,6 +22,8 @@ from aten._core.memory.collecting import resting
 from aten._core.tensor.tensor import Tensor
 from aten.autograd import Function
 from aten.compiler import UnsupportedCaptureError
+from aten.compiler.kinds import Watched, places_of_program
+from aten.graph.program import ProgramModule
 from aten.nn.modules.module import Module
 from aten.optim.optimizer import Optimizer
 
@@ -46,18 +48,6 @@ _OF_GRADIENTS = frozenset(
         "register_post_accumulate_grad_hook",
     }
 )
-
-
-class Watched(NamedTuple):
-    """A place that a function may read, and what it held.
-
-    `namespace` is a dict, a cell, or an object with the attribute. Without a name it is a
-    container, and `value` what it held in all.
-    """
-
-    namespace: Any
-    name: Any
-    value: Any
 
 
 class Surroundings:
@@ -237,6 +227,10 @@ class Surroundings:
         self.visit(value.args)
         self.visit(value.keywords)
 
+    def _visit_program(self, value: ProgramModule) -> None:
+        # Its tensors are met where they are used: here it is who they are.
+        self.places += places_of_program(value)
+
     def _visit_object(self, value: Any) -> None:
         namespace = _own_names(value)
         for name, member in list(namespace.items()):
@@ -291,6 +285,7 @@ _LOOKS: tuple[tuple[Any, Callable[[Surroundings, Any], None]], ...] = (
     (FunctionType, Surroundings._visit_function),
     (MethodType, Surroundings._visit_method),
     (partial, Surroundings._visit_partial),
+    (ProgramModule, Surroundings._visit_program),
     ((Module, Optimizer), Surroundings._visit_object),
 )
 
