@@ -48,6 +48,8 @@ cdef enum:
     # Strips whose panels are multiplied by turns, so that weights that have no room in the second
     # cache are read once for all of them: so many bytes, a few rows at a time.
     TOGETHER = 4
+    # Bytes of panels that are made before all products.
+    MADE_AHEAD = 1 << 23
     MANY_WEIGHTS = 1 << 17
     ROWS_TOGETHER = 64
     # Positions that are left over of so many are summed along the depth if they are few.
@@ -76,6 +78,10 @@ cdef struct Panels:
     bint by_rows            # pieces of the same rows follow each other, not of the same strips
     int64_t together        # strips
     int64_t panel           # bytes
+    # All panels, strip by strip and stretch by stretch, where rows of weights are shared out: else
+    # each thread would make them for itself.
+    char* made
+    int64_t stretches
     # A piece is summed elsewhere: its positions have gaps in memory, its channels keep each other
     # out of the caches, or sums are no elements of the result.
     bint holds
@@ -224,13 +230,73 @@ cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* ker
     panels.size = size
     panels.out_size = out_size
     panels.failed = panels.by_rows = False
+    panels.made = NULL
     _cut_depth(&panels)
     _cut_result(&panels)
+    if panels.by_rows:
+        _make_panels(&panels)
     parallel_for(work.batch * work.groups * panels.across * panels.down,
                  max(<int64_t>1, CLAIM // max(<int64_t>1, panels.strips_each * panels.width
                                               * panels.rows_each * work.inputs * work.taps)),
                  _run_pieces, &panels)
+    free(panels.made)
     return not panels.failed
+
+
+cdef void _make_panels(Panels* panels) noexcept nogil:
+    """All of them, by all threads, where they are copies and have room in a cache."""
+    cdef const aten_windows* work = panels.work
+    cdef int64_t count, all_taps = max(<int64_t>1, (work.taps + panels.taps - 1) // panels.taps)
+    cdef char* memory
+    panels.stretches = all_taps * ((work.inputs + panels.channels - 1) // panels.channels)
+    count = work.batch * work.groups * panels.strips * panels.stretches
+    if panels.is_straight or panels.down < 2 or work.taps == 0 or work.inputs == 0:
+        return
+    if count * panels.panel > MADE_AHEAD:
+        return
+    memory = <char*>malloc(count * panels.panel + 64)
+    if memory == NULL:
+        return
+    panels.made = memory
+    parallel_for(count, 1, _pack_panels, panels)
+    panels.strips_each = _even_share(panels.strips, TOGETHER)
+    panels.across = (panels.strips + panels.strips_each - 1) // panels.strips_each
+    panels.together = panels.strips_each
+
+
+cdef inline char* _made_at(const Panels* panels, int64_t image, int64_t group, int64_t strip,
+                           int64_t stretch) noexcept nogil:
+    cdef int64_t index = (image * panels.work.groups + group) * panels.strips + strip
+    cdef char* aligned = <char*>((<size_t>panels.made + 63) // 64 * 64)
+    return aligned + (index * panels.stretches + stretch) * panels.panel
+
+
+cdef void _pack_panels(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef const Panels* panels = <const Panels*>context
+    cdef const aten_windows* work = panels.work
+    cdef int64_t parts = (work.taps + panels.taps - 1) // panels.taps
+    cdef int64_t index, image, place, channel, tap
+    cdef const char* data
+    cdef aten_strip strip
+    for index in range(begin, end):
+        place = index // panels.stretches % panels.strips
+        image = index // panels.stretches // panels.strips
+        channel = index % panels.stretches // parts * panels.channels
+        tap = index % panels.stretches % parts * panels.taps
+        data = _seen_by(work, image // work.groups, image % work.groups, panels.size)
+        _describe_strip(panels, min(place * panels.width, panels.whole), &strip)
+        panels.kernels.pack(work, &strip, data + channel * work.input_channel * panels.size,
+                            min(panels.channels, work.inputs - channel), tap,
+                            min(tap + panels.taps, work.taps),
+                            _made_at(panels, image // work.groups, image % work.groups, place,
+                                     index % panels.stretches))
+
+
+cdef inline const char* _seen_by(const aten_windows* work, int64_t image, int64_t group,
+                                 int64_t size) noexcept nogil:
+    """The first channel of an image that a group sees."""
+    return <const char*>work.input + (
+        image * work.input_batch + group * work.inputs * work.input_channel) * size
 
 
 cdef bint leaves_few(const aten_windows* work) noexcept nogil:
@@ -253,6 +319,7 @@ cdef bint _multiply_panels_here(const aten_windows* work, const aten_window_kern
     panels.kernels = kernels
     panels.size = panels.out_size = size
     panels.failed = panels.by_rows = False
+    panels.made = NULL
     _cut_depth(&panels)
     # The last positions of a band are not the last of an image.
     _cut_strips(&panels, False)
@@ -430,13 +497,12 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
     cdef int64_t rows = min(panels.rows_each, work.outputs - row)
     cdef int64_t end = min(strip + panels.strips_each, panels.strips)
     cdef int64_t first = group * work.outputs + row
-    cdef const char* input = <const char*>work.input + (
-        image * work.input_batch + group * work.inputs * work.input_channel) * size
+    cdef const char* input = _seen_by(work, image, group, size)
     cdef const char* weight = <const char*>work.weight + first * work.weight_row * size
     cdef char* final = <char*>work.out + (
         image * work.out_batch + first * work.out_channel) * panels.out_size
     cdef char* out = final
-    cdef int64_t channel = 0, tap = 0, channels, taps, index
+    cdef int64_t channel = 0, tap = 0, channels, taps, index, stretch = 0
     cdef aten_window_tile tile
     tile.left_row = work.weight_row
     tile.out_row = work.out_channel
@@ -464,8 +530,10 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
         while index < end:
             _multiply_strips(panels, &tile, input + channel * work.input_channel * size, channels,
                              tap, tap + taps, index, min(index + panels.together, end), rows, out,
-                             panel)
+                             panel if panels.made == NULL
+                             else _made_at(panels, image, group, index, stretch))
             index += panels.together
+        stretch += 1
         tile.adds = True
         tap += taps
         if tap == work.taps:
@@ -515,13 +583,14 @@ cdef void _multiply_strips(const Panels* panels, aten_window_tile* stretch, cons
     cdef int64_t step = rows if count == 1 else <int64_t>ROWS_TOGETHER
     cdef int64_t row = 0
     cdef int64_t index
+    cdef int64_t between = panels.panel * (1 if panels.made == NULL else panels.stretches)
     cdef Strip strips[TOGETHER]
     cdef Strip* strip
     cdef aten_window_tile tile = stretch[0]
     for index in range(count):
         strip = &strips[index]
         strip.place = min((first + index) * panels.width, panels.whole)
-        strip.panel = panel + index * panels.panel
+        strip.panel = panel + index * between
         _prepare_strip(panels, strip, data, channels, begin, end)
     while row < rows:
         tile.left = <const char*>stretch.left + row * tile.left_row * size
@@ -554,6 +623,12 @@ cdef void _prepare_strip(const Panels* panels, Strip* given, const char* data, i
     cdef int lanes = panels.kernels.lanes
     cdef aten_strip strip
     given.source = NULL
+    if panels.made != NULL:
+        given.columns = panels.positions - given.place
+        if given.place < panels.whole:
+            given.columns = min(panels.width, panels.whole - given.place)
+        given.width = (given.columns + lanes - 1) // lanes * lanes
+        return
     if panels.is_straight and given.place < panels.whole:
         given.columns = min(panels.width, panels.whole - given.place)
         given.width = given.columns
