@@ -18,7 +18,7 @@ import pytest
 
 import aten
 from aten.compiler import ahead
-from aten.compiler.description import parsed
+from aten.compiler.files.description import parsed
 from aten.graph.errors import ArchiveError, ExportError
 
 DIGITS = Path(aten.__file__).parent / "examples" / "digits" / "digits_cnn.pt2"

@@ -16,9 +16,9 @@ from test_ahead import _with_description
 
 import aten
 from aten.compiler import ahead
-from aten.compiler.encoding import UnwritableProgramError
-from aten.compiler.freezing_sizes import _interpolated
-from aten.compiler.frozen_sizes import at_size
+from aten.compiler.files.encoding import UnwritableProgramError
+from aten.compiler.files.freezing_sizes import _interpolated
+from aten.compiler.files.frozen_sizes import at_size
 from aten.graph.errors import ArchiveError
 
 pytestmark = pytest.mark.skipif(

@@ -11,8 +11,8 @@ import pytest
 import aten
 from aten.backends.cpu import cache as disk
 from aten.backends.cpu.kernels.matrix import matrix_tiles
-from aten.compiler import frozen, kept
-from aten.compiler.kept import LENGTH
+from aten.compiler.files import frozen, kept
+from aten.compiler.files.kept import LENGTH
 from aten.compiler.programs import CompiledProgram
 from aten.utils._pytree import tree_flatten, tree_leaves
 

@@ -2,9 +2,9 @@
 
 What `aten.compile` gives captures what a function calls, as a functional graph (`capture`),
 rewrites it (`rewrites`), joins operators into groups that one kernel computes (`partition`,
-`values`, `fusing`), and replays the graph (`programs`). `functions` decides which of the captured
-programs serves a call, `tuning` in which of two ways something is computed; `entrance` has what is
-called.
+`values`, `fusing`, all of it in `programs`), and replays the graph (`ready`). `functions` decides
+which program serves a call, and `making` makes one; `tuning` finds in which of two ways something
+is computed; `files` has programs on their way to other processes; `entrance` has what is called.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     0       header: magic, version, lengths, CRC-32 of what follows in three parts
     …       a description in JSON: processor, functions of the C library, kernels by hash, and the
-            program as it was captured for inputs of certain sizes (`aten.compiler.frozen`), and
-            of all sizes of a range (`aten.compiler.frozen_sizes`)
+            program as it was captured for inputs of certain sizes (`files.frozen`), and of all
+            sizes of a range (`files.frozen_sizes`)
     page    machine code
     …       constants that were computed of weights, each aligned to 64 bytes
     page    the program, as `aten.export.save` writes it, which has the other constants
@@ -24,9 +24,9 @@ from aten._core.tensor.making import tensor_from_buffer
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu import brought, images
 from aten.backends.cpu.widths import is_allowed
-from aten.compiler.description import parsed
-from aten.compiler.frozen import FrozenProgram, decoded
-from aten.compiler.frozen_sizes import FrozenSizes
+from aten.compiler.files.description import parsed
+from aten.compiler.files.frozen import FrozenProgram, decoded
+from aten.compiler.files.frozen_sizes import FrozenSizes
 from aten.graph.errors import ArchiveError
 from aten.graph.mapping import map_file
 
@@ -162,7 +162,7 @@ def compile_program(
         LinkError: the machine code is none that can be written: of another processor than x86-64.
         OSError: the file cannot be written.
     """
-    from aten.compiler.ahead_writing import write_program
+    from aten.compiler.files.ahead_writing import write_program
 
     return write_program(program, path, sizes)
 

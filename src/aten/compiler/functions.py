@@ -18,7 +18,8 @@ from aten._core.memory.collecting import resting
 from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
-from aten.compiler import kept, state
+from aten.compiler import state
+from aten.compiler.files import kept
 from aten.compiler.kinds import (
     Kind,
     described,
@@ -327,7 +328,7 @@ class CompiledFunction:
         if isinstance(made, Break):
             return _Entry(made, [], now, others)
         if name is not None:
-            from aten.compiler.keeping import keep_when_run
+            from aten.compiler.files.keeping import keep_when_run
 
             keep_when_run(name, made, self.function, len(tensors))
         return _Entry(made, surroundings.places, now, others)

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu import images, jit, linking, shared_objects
 from aten.compiler import ahead
-from aten.compiler.ahead_writing import zeros
 from aten.compiler.convolutions import convolution_epilogue
 from aten.compiler.driver import Place, driver
+from aten.compiler.files.ahead_writing import zeros
 from aten.compiler.functions import CompiledFunction
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.programs import CompiledProgram

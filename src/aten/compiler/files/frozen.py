@@ -1,8 +1,8 @@
 """Captured programs as files keep them: calls over slots, with kernels, plans and constants.
 
-What is read here was written by `aten.compiler.freezing`. Nothing is captured, optimized or looked
-up before it is called, and little is imported: this is what stands between a process and its first
-output. Numbers are checked where they become places in memory.
+What is read here was written by `freezing`. Nothing is captured, optimized or looked up before it
+is called, and little is imported: this is what stands between a process and its first output.
+Numbers are checked where they become places in memory.
 """
 
 from __future__ import annotations

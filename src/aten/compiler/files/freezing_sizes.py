@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from aten._core.tensor.tensor import Tensor
 from aten.compiler.dynamic import DynamicProgram
-from aten.compiler.encoding import UnwritableProgramError, Written
-from aten.compiler.freezing import Constants, frozen
-from aten.compiler.frozen_sizes import at_size
+from aten.compiler.files.encoding import UnwritableProgramError, Written
+from aten.compiler.files.freezing import Constants, frozen
+from aten.compiler.files.frozen_sizes import at_size
 from aten.compiler.functions import CompiledFunction
 from aten.grad_mode import no_grad
 from aten.graph.ir import TensorMeta

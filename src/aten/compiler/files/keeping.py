@@ -1,4 +1,4 @@
-"""Writes what `aten.compiler.kept` reads: captured programs, for later processes."""
+"""Writes what `aten.compiler.files.kept` reads: captured programs, for later processes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu import cache, jit
 from aten.backends.cpu.images import LinkError
 from aten.backends.cpu.linking import linked
-from aten.compiler.encoding import UnwritableProgramError, Written, encoded, written_group
-from aten.compiler.kept import LENGTH, state_of
+from aten.compiler.files.encoding import UnwritableProgramError, Written, encoded, written_group
+from aten.compiler.files.kept import LENGTH, state_of
 from aten.compiler.programs import CompiledProgram
 from aten.graph.ir import Node
 

@@ -7,7 +7,7 @@ when such inputs first come, and checked as any other is.
 from __future__ import annotations
 
 from aten._core.tensor.tensor import Tensor
-from aten.compiler.frozen import FrozenProgram
+from aten.compiler.files.frozen import FrozenProgram
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

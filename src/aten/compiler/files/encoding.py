@@ -1,4 +1,4 @@
-"""Values and kernels of programs as files keep them: `aten.compiler.frozen` reads them."""
+"""Values and kernels of programs as files keep them: `aten.compiler.files.frozen` reads them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aten._core.base.keys import DispatchKey
 from aten.backends.cpu import jit
 from aten.backends.plans import Parts
 from aten.backends.structured import loop_backend
-from aten.compiler.frozen import require_inside
+from aten.compiler.files.frozen import require_inside
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.rewrites.rewriting import described
 from aten.loops.program import Program

@@ -14,9 +14,10 @@ import os
 import struct
 import sys
 from functools import cached_property
+from importlib.util import find_spec
 
-from aten import registry
-from aten._core.base.device import device
+from aten import config, registry
+from aten._core.base.device import device, thread_device
 from aten._core.base.dtypes import DTYPES, get_default_dtype
 from aten._core.base.keys import gradient_modes
 from aten._core.dispatch.registrations import all_registrations, fallbacks
@@ -29,7 +30,7 @@ from aten.backends.cpu import brought, cache, images
 from aten.backends.cpu.kernels.folding.plan import is_plain
 from aten.backends.cpu.kernels.matrix.matrix_tiles import vector_bytes
 from aten.compiler.ahead import this_processor
-from aten.compiler.frozen import Group, OperandsError, decoded
+from aten.compiler.files.frozen import Group, OperandsError, decoded
 from aten.compiler.ready import Preparation, ReadyProgram
 from aten.grad_mode import inference_mode
 from aten.graph.ir import Graph, Node
@@ -225,7 +226,8 @@ def _described(
     state: Mapping[str, Tensor],
 ) -> Iterator[str]:
     """All that decides what a call comes to, but for code and processor."""
-    yield repr((get_default_dtype(), gradient_modes(), get_num_threads(), vector_bytes()))
+    modes = (get_default_dtype(), thread_device(), gradient_modes())
+    yield repr((*modes, get_num_threads(), vector_bytes(), config.VECTOR_BYTES.get()))
     yield repr(structure)
     for value in leaves:
         yield _tensor(value) if isinstance(value, Tensor) else repr((type(value), value))
@@ -291,6 +293,10 @@ def stamp() -> str:
     if not _stamp:
         processor = this_processor()
         parts = [sys.version, processor.machine, *sorted(processor.features)]
+        compiler = find_spec("llvmlite")
+        if compiler is not None and compiler.origin is not None:
+            status = os.stat(compiler.origin)
+            parts.append(f"{status.st_size} {status.st_mtime_ns}")
         for folder in _folders():
             parts += sorted(_files(folder))
         _stamp.append(hashlib.sha256("\n".join(parts).encode()).hexdigest())
@@ -299,7 +305,7 @@ def stamp() -> str:
 
 def _folders() -> list[str]:
     """The package's, and where an editable build has its modules of machine code."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    package = os.path.dirname(os.path.abspath(config.__file__))
     built = os.path.dirname(os.path.abspath(tensor.__file__))
     return [package] if built.startswith(package) else [package, built]
 

@@ -1,4 +1,4 @@
-"""Captured programs on their way to a file: `aten.compiler.frozen` reads what is written here.
+"""Captured programs on their way to a file: `frozen` reads what is written here.
 
 A program is captured for inputs of one kind. Its groups are planned, and each launch is noted with
 its kernel; all other calls are kept with their arguments.
@@ -13,7 +13,7 @@ from typing import Any
 from aten._core.base.dtypes import get_default_dtype
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
-from aten.compiler.encoding import (
+from aten.compiler.files.encoding import (
     UnwritableProgramError,
     Written,
     encoded,

@@ -13,9 +13,9 @@ from typing import Any
 from aten._core.base.dtypes import DTYPES
 from aten.backends.cpu import jit, linking
 from aten.compiler import ahead
-from aten.compiler.encoding import UnwritableProgramError, Written, encoded
-from aten.compiler.freezing import Constants, frozen
-from aten.compiler.freezing_sizes import frozen_sizes, is_covered
+from aten.compiler.files.encoding import UnwritableProgramError, Written, encoded
+from aten.compiler.files.freezing import Constants, frozen
+from aten.compiler.files.freezing_sizes import frozen_sizes, is_covered
 from aten.graph.ir import TensorMeta, concrete
 from aten.graph.program import ExportedProgram, ProgramModule
 from aten.graph.symbolic import ValueRange
