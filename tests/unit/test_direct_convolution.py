@@ -325,3 +325,35 @@ def test_channels_last(width, layer, element, threads):
             *window,
         )
         assert alone.numpy().tobytes() == result[-1:].contiguous().numpy().tobytes()
+
+
+# Few positions, so that threads share out channels of the result: whole strips and others, some
+# positions left over, several stretches of channels and of taps, groups, images.
+BY_CHANNELS = (
+    ((1, 40, 23, 25), (96, 40, 3, 3), (2, 2), (1, 1), (1, 1), 1),
+    ((1, 130, 14, 14), (70, 130, 3, 3), (2, 2), (1, 1), (1, 1), 1),
+    ((2, 24, 12, 17), (128, 12, 5, 5), (1, 1), (0, 2), (2, 1), 2),
+    ((1, 3, 30, 9), (130, 3, 11, 7), (2, 1), (0, 0), (1, 1), 1),
+    ((1, 33, 13, 13), (64, 33, 2, 2), (1, 1), (0, 0), (1, 1), 1),
+    ((1, 9, 7, 5, 6), (80, 9, 3, 3, 3), (1, 1, 1), (1, 1, 0), (1, 1, 1), 1),
+)
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("layer", BY_CHANNELS, ids=str)
+def test_panels_that_all_threads_make(width, layer, element, threads):
+    seen, weights, stride, padding, dilation, groups = layer
+    image, weight = drawn(*seen, element=element), drawn(*weights, element=element, seed=1)
+    bias = drawn(weights[0], element=element, seed=2)
+    given = [aten.from_numpy(one) for one in (image, weight, bias)]
+    rest = (stride, padding, dilation, False, [0] * len(stride), groups)
+    found = []
+    for count in (1, 2, 3, 7):
+        aten.set_num_threads(count)
+        found.append(aten.ops.aten.convolution(*given, *rest))
+    assert all(aten.equal(one, found[0]) for one in found)
+    exact = convolved(image, weight, bias, stride, padding, dilation, groups)
+    sizes = convolved(abs(image), abs(weight), abs(bias), stride, padding, dilation, groups)
+    terms = numpy.prod(weights[1:]) + 1
+    bound = terms * numpy.finfo(element).eps / 2 * sizes
+    assert (abs(found[0].double().numpy() - exact) <= bound).all()
