@@ -290,6 +290,14 @@ def test_what_a_reader_captures_is_kept_in_turn(folder, cache):
         assert type(in_use(second)[0]) is kept.KeptProgram
 
 
+def test_a_package_without_a_folder_keeps_nothing(folder, monkeypatch):
+    monkeypatch.setattr(kept, "_stamp", [])
+    monkeypatch.setattr(kept, "_folders", lambda: ["/nowhere"])
+    _, compiled, args, expected = loaded(folder, "normalized")
+    assert_same_bits(called(compiled, *args), expected[0])
+    assert type(in_use(compiled)[0]) is CompiledProgram
+
+
 def test_threads_that_begin_together(folder):
     _, compiled, args, expected = loaded(folder, "wide")
     with ThreadPoolExecutor(4) as pool:

@@ -212,7 +212,10 @@ def name_of(
         return None
     if not all(map(is_plain, state.values())) or _has_foreign_kernels():
         return None
-    hashed = hashlib.sha256(f"{stamp()} {surroundings}".encode())
+    try:
+        hashed = hashlib.sha256(f"{stamp()} {surroundings}".encode())
+    except OSError:  # The package is in no folder: nothing tells when its code changes.
+        return None
     for text in _described(function.program, leaves, structure, state):
         hashed.update(text.encode())
         hashed.update(b"\n")
