@@ -86,8 +86,13 @@ PROGRAMS = {
 }
 
 
+# Part of what a kept program is known by: as many for those who write and those who read.
+THREADS = 2
+
+
 def main(folder):
     aten.manual_seed(3)
+    aten.set_num_threads(THREADS)
     for name, (kind, arguments) in PROGRAMS.items():
         module, args = kind().eval(), arguments()
         with aten.no_grad():

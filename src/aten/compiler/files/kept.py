@@ -58,7 +58,8 @@ _WRONG = (
     struct.error,
     *(ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError),
 )
-_stamp: list[str] = []
+# By the widest vectors that may be used.
+_stamps: dict[str, str] = {}
 
 
 class KeptProgram(ReadyProgram):
@@ -230,7 +231,7 @@ def _described(
 ) -> Iterator[str]:
     """All that decides what a call comes to, but for code and processor."""
     modes = (get_default_dtype(), thread_device(), gradient_modes())
-    yield repr((*modes, get_num_threads(), vector_bytes(), config.VECTOR_BYTES.get()))
+    yield repr((*modes, get_num_threads(), vector_bytes()))
     yield repr(structure)
     for value in leaves:
         yield _tensor(value) if isinstance(value, Tensor) else repr((type(value), value))
@@ -293,7 +294,8 @@ def _calls_own(graph: Graph) -> bool:
 
 def stamp() -> str:
     """What the package's code and the processor are known by: names, sizes and times of files."""
-    if not _stamp:
+    widest = config.VECTOR_BYTES.get()
+    if widest not in _stamps:
         processor = this_processor()
         parts = [sys.version, processor.machine, *sorted(processor.features)]
         compiler = find_spec("llvmlite")
@@ -302,8 +304,8 @@ def stamp() -> str:
             parts.append(f"{status.st_size} {status.st_mtime_ns}")
         for folder in _folders():
             parts += sorted(_files(folder))
-        _stamp.append(hashlib.sha256("\n".join(parts).encode()).hexdigest())
-    return _stamp[0]
+        _stamps[widest] = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return _stamps[widest]
 
 
 def _folders() -> list[str]:
