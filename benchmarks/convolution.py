@@ -125,6 +125,7 @@ LAYERS = [
     Layer("ConvNeXt", 192, 384, (28, 28), 2, 2),
     Layer("ConvNeXt", 384, 384, (14, 14), 7, groups=384),
     Layer("ConvNeXt", 768, 768, (7, 7), 7, groups=768),
+    Layer("Detector", 128, 256, (48, 52), 3, stride=2),
     Layer("UNet", 1, 32, (128, 128), 3),
     Layer("UNet", 64, 64, (128, 128), 3),
     Layer("UNet", 128, 64, (64, 64), 3),

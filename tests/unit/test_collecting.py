@@ -1,7 +1,9 @@
 """The collector of cycles rests while programs are made, and goes on as it was."""
 
 import gc
+import os
 import threading
+import warnings
 
 import pytest
 
@@ -57,6 +59,33 @@ def test_threads_that_overlap(collects):
     assert not gc.isenabled()
     leave.set()
     other.join()
+    assert gc.isenabled()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_child_does_not_wait_for_threads_that_it_does_not_have(collects):
+    gc.enable()
+    inside, leave = threading.Event(), threading.Event()
+
+    def work():
+        with resting:
+            inside.set()
+            leave.wait(10)
+
+    other = threading.Thread(target=work)
+    other.start()
+    assert inside.wait(10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+        child = os.fork()
+    if not child:
+        collects_now = gc.isenabled()
+        with resting:
+            rests = not gc.isenabled()
+        os._exit(0 if collects_now and rests and gc.isenabled() else 1)
+    leave.set()
+    other.join()
+    assert os.waitpid(child, 0)[1] == 0
     assert gc.isenabled()
 
 

@@ -65,7 +65,7 @@ def compile(
         if disable or backend == "eager":
             return function
         made = CompiledFunction(function, fullgraph, dynamic, mode)
-        return with_attributes(function, made) if _is_module(function) else made
+        return _with_attributes(function, made) if _is_module(function) else made
 
     return compiled if model is None else compiled(model)
 
@@ -111,7 +111,7 @@ def _is_module(value: Any) -> bool:
     return modules is not None and isinstance(value, modules.Module)
 
 
-def with_attributes(module: Any, compiled: CompiledFunction) -> Any:
+def _with_attributes(module: Any, compiled: CompiledFunction) -> Any:
     """What a module's calls are replayed by, as a module with its attributes."""
     from aten.compiler.modules import CompiledModule
 

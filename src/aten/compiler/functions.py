@@ -209,7 +209,7 @@ class CompiledFunction:
             elif isinstance(entry.program, CompiledProgram):
                 found.append(entry.program)
             elif isinstance(entry.program, kept.KeptProgram):
-                found.append(entry.program.origin())
+                found.append(entry.program.origin)
         for kind in self._kinds.values():
             found += [program.program for program, _ in kind.programs]
         for part in self.parts:

@@ -7,6 +7,7 @@ that took up to a third of a large program's start.
 from __future__ import annotations
 
 import gc
+import os
 import threading
 
 from aten._core.threads import forks
@@ -24,6 +25,8 @@ class Resting:
         forks.hold(self._lock)
         self._count = 0
         self._collects = False
+        # How often this thread is within.
+        self._own = threading.local()
 
     def __enter__(self) -> None:
         with self._lock:
@@ -31,6 +34,7 @@ class Resting:
                 self._collects = gc.isenabled()
                 gc.disable()
             self._count += 1
+        self._own.count = self._counted() + 1
 
     def __exit__(
         self,
@@ -38,11 +42,23 @@ class Resting:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._own.count = self._counted() - 1
         with self._lock:
             self._count -= 1
             if self._count == 0 and self._collects:
                 gc.enable()
 
+    def leave_others(self) -> None:
+        """In the child of a fork, where no other thread is left that would leave."""
+        if self._count and not self._counted() and self._collects:
+            gc.enable()
+        self._count = self._counted()
+
+    def _counted(self) -> int:
+        count: int = getattr(self._own, "count", 0)
+        return count
+
 
 # The one of the process: the collector is one for all threads, too.
 resting = Resting()
+os.register_at_fork(after_in_child=resting.leave_others)

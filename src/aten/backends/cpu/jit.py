@@ -272,10 +272,11 @@ class Object(NamedTuple):
     code: bytes
 
 
-def objects_of_all() -> dict[str, Object]:
-    """Those of all kernels in memory that the cache has, by the texts of their programs."""
+def objects_of_all(most: int) -> dict[str, Object]:
+    """Those of all kernels in memory that the cache has, by the texts of their programs; none where
+    there are more kernels than `most`."""
     with _lock:
-        known = dict(_loaded)
+        known = dict(_loaded) if len(_loaded) <= most else {}
     read = {text: cache.read(f"{one.key}.o", _MOST_BYTES) for text, one in known.items()}
     return {
         text: Object(known[text].key, _symbol(known[text].key), code)

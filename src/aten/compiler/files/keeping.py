@@ -43,9 +43,7 @@ def _written(program: CompiledProgram, state: Mapping[str, Tensor], inputs: int)
         raise UnwritableProgramError("it has programs within, or writes to what it is given")
     first = program.preparation.graph
     groups = [written_group(one) for one in program.partition.fused.values()]
-    objects = jit.objects_of_all()
-    if len(objects) > _MOST_KERNELS:
-        raise UnwritableProgramError("its process has too many kernels")
+    objects = jit.objects_of_all(_MOST_KERNELS)
     image = linked({one.symbol: one.code for one in objects.values()})
     kernels = {
         jit.digest(text).hex(): [image.symbols[one.symbol], one.key]

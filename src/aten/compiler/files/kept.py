@@ -16,7 +16,7 @@ import sys
 from functools import cached_property
 from importlib.util import find_spec
 
-from aten import config, registry
+from aten import config
 from aten._core.base.device import device, thread_device
 from aten._core.base.dtypes import DTYPES, get_default_dtype
 from aten._core.base.keys import gradient_modes
@@ -30,7 +30,7 @@ from aten.backends.cpu import brought, cache, images
 from aten.backends.cpu.kernels.folding.plan import is_plain
 from aten.backends.cpu.kernels.matrix.matrix_tiles import vector_bytes
 from aten.compiler.ahead import this_processor
-from aten.compiler.files.frozen import Group, OperandsError, decoded
+from aten.compiler.files.frozen import Group, OperandsError, are_as_made, decoded
 from aten.compiler.ready import Preparation, ReadyProgram
 from aten.grad_mode import inference_mode
 from aten.graph.ir import Graph, Node
@@ -101,29 +101,20 @@ class KeptProgram(ReadyProgram):
             return super().values(inputs)
         except OperandsError:
             # An operator gives results of another layout than was recorded. Nothing was written.
-            found = self.origin()
+            found = self.origin
             if not isinstance(found, ReadyProgram):
                 raise
             self._instead = found
             return found.values(inputs)
 
+    @cached_property
     def origin(self) -> Any:
         """The program as it is captured, for whoever wants to know how this one came about."""
-        return self._origin
-
-    @cached_property
-    def _origin(self) -> Any:
         return self.captured()
 
     def stands(self) -> bool:
         """Whether the kernels stand for what their operators' rows hold."""
-        sample = empty_strided((0,), (1,), DTYPES["float32"], _CPU)
-        # Operators that nobody has looked at are as they came.
-        return all(
-            op.is_plain(sample)
-            for op in registry.materialized()
-            if op.qualified_name in self._operators
-        )
+        return are_as_made(self._operators)
 
 
 class _GraphReader:
@@ -244,7 +235,7 @@ def _described(
 
 
 def _tensor(value: Tensor) -> str:
-    meta = (value.dtype, tuple(value.shape), value.stride(), value.storage_offset() % 16)
+    meta = (value.dtype, tuple(value.shape), value.stride(), value.storage_offset())
     return repr((*meta, value.is_inference(), value.requires_grad))
 
 

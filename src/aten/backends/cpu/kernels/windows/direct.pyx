@@ -246,12 +246,13 @@ cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* ker
 cdef void _make_panels(Panels* panels) noexcept nogil:
     """All of them, by all threads, where they are copies and have room in a cache."""
     cdef const aten_windows* work = panels.work
-    cdef int64_t count, all_taps = max(<int64_t>1, (work.taps + panels.taps - 1) // panels.taps)
+    cdef int64_t count
     cdef char* memory
-    panels.stretches = all_taps * ((work.inputs + panels.channels - 1) // panels.channels)
-    count = work.batch * work.groups * panels.strips * panels.stretches
     if panels.is_straight or panels.down < 2 or work.taps == 0 or work.inputs == 0:
         return
+    panels.stretches = ((work.taps + panels.taps - 1) // panels.taps
+                        * ((work.inputs + panels.channels - 1) // panels.channels))
+    count = work.batch * work.groups * panels.strips * panels.stretches
     if count * panels.panel > MADE_AHEAD:
         return
     memory = <char*>malloc(count * panels.panel + 64)
@@ -466,7 +467,8 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef const aten_windows* work = panels.work
     cdef int64_t panel = panels.panel
     cdef int64_t held = _held_row(panels) * panels.rows_each * panels.size if panels.holds else 0
-    cdef char* memory = <char*>malloc(panel * panels.together + held + 64)
+    cdef int64_t room = panel * panels.together if panels.made == NULL else 0
+    cdef char* memory = <char*>malloc(room + held + 64)
     cdef char* aligned = <char*>((<size_t>memory + 63) // 64 * 64)
     cdef int64_t index, piece, image, strip, row
     if memory == NULL:
@@ -480,7 +482,7 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
         else:
             strip, row = piece // panels.down, piece % panels.down
         _run_piece(panels, image // work.groups, image % work.groups, strip * panels.strips_each,
-                   row * panels.rows_each, aligned, aligned + panel * panels.together)
+                   row * panels.rows_each, aligned, aligned + room)
     free(memory)
 
 
@@ -624,14 +626,11 @@ cdef void _prepare_strip(const Panels* panels, Strip* given, const char* data, i
     cdef aten_strip strip
     given.source = NULL
     if panels.made != NULL:
-        given.columns = panels.positions - given.place
-        if given.place < panels.whole:
-            given.columns = min(panels.width, panels.whole - given.place)
+        given.columns = _columns_of(panels, given.place)
         given.width = (given.columns + lanes - 1) // lanes * lanes
         return
     if panels.is_straight and given.place < panels.whole:
-        given.columns = min(panels.width, panels.whole - given.place)
-        given.width = given.columns
+        given.columns = given.width = _columns_of(panels, given.place)
         if given.columns % lanes == 0:
             given.source = data + given.place * panels.size
             return
@@ -639,6 +638,13 @@ cdef void _prepare_strip(const Panels* panels, Strip* given, const char* data, i
     panels.kernels.pack(panels.work, &strip, data, channels, begin, end, given.panel)
     given.columns = strip.columns
     given.width = strip.width
+
+
+cdef inline int64_t _columns_of(const Panels* panels, int64_t place) noexcept nogil:
+    """Positions of the strip that begins at a place."""
+    if place < panels.whole:
+        return min(panels.width, panels.whole - place)
+    return panels.positions - place
 
 
 cdef void _describe_strip(const Panels* panels, int64_t place, aten_strip* strip) noexcept nogil:
@@ -651,9 +657,7 @@ cdef void _describe_strip(const Panels* panels, int64_t place, aten_strip* strip
     cdef int64_t y = line - z * sizes[1]
     cdef int64_t column = 0
     cdef aten_piece* piece
-    strip.columns = panels.positions - place
-    if place < panels.whole:
-        strip.columns = min(panels.width, panels.whole - place)
+    strip.columns = _columns_of(panels, place)
     strip.width = (strip.columns + lanes - 1) // lanes * lanes
     strip.pieces = 0
     while column < strip.columns:
