@@ -36,6 +36,10 @@ LAYERS = [
     ((3, 150, 14, 15), 131, 1, 1, 1),
     ((2, 260, 14, 13), 256, 1, 1, 2),
     ((1, 300, 28, 29), 65, 1, 1, 1),
+    ((1, 16, 10, 512), 24, 1, 1, 1),
+    ((1, 130, 16, 16), 136, 1, 1, 1),
+    ((1, 129, 64, 64), 128, 1, 1, 1),
+    ((1, 132, 32, 40), 130, 1, 2, 1),
     ((2, 16, 33, 35), 20, 2, 2, 1),
     ((1, 17, 47, 43), 16, 3, 3, 1),
     ((1, 140, 31, 30), 130, 1, 2, 1),
@@ -122,6 +126,28 @@ def test_layers(width, layer, threads):  # noqa: F811
         assert result.numpy().tobytes() == results[0].numpy().tobytes()
     alone = run(given[0][-1:], *given[1:], **window)
     assert alone.numpy().tobytes() == results[0][-1:].contiguous().numpy().tobytes()
+
+
+@pytest.mark.parametrize("shape", [(2, 18, 17, 19), (1, 130, 16, 16), (1, 130, 331)], ids=str)
+@pytest.mark.parametrize("view", ["every other", "turned", "a part", "repeated"])
+def test_images_that_are_views(width, shape, view):  # noqa: F811
+    rank = len(shape) - 2
+    wide = aten.from_numpy(drawn(*(2 * size for size in shape)))
+    image = wide[tuple(slice(None, None, 2) for _ in shape)]
+    if view == "turned":
+        image = aten.from_numpy(drawn(*shape[:2], *shape[:1:-1])).permute(
+            0, 1, *range(rank + 1, 1, -1)
+        )
+    elif view == "a part":
+        image = wide[tuple(slice(1, size + 1) for size in shape)]
+    elif view == "repeated":
+        image = wide[:1, :1, ..., :1].expand(*shape[:2], *wide.shape[2:-1], 1)
+        image = image[(..., *(slice(0, size) for size in shape[2:-1]), slice(None))].expand(shape)
+    assert image.shape == shape
+    weight = aten.from_numpy(drawn(129, shape[1], *(3,) * rank))
+    run = aten.conv2d if rank == 2 else aten.conv1d
+    results = [run(one, weight, padding=1).numpy() for one in (image, image.contiguous())]
+    assert results[0].tobytes() == results[1].tobytes()
 
 
 def test_small_integers_come_out_exactly(width):  # noqa: F811

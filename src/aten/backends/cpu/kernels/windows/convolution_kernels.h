@@ -179,9 +179,11 @@ static TARGET void NAME(turn_lines)(const void *data, const int64_t *offsets, in
 
 #ifdef CURVED
 #include "convolution_transforms.h"
-#define TRANSFORMS NAME(see_tiles), NAME(spread_weights), NAME(copy_spread), NAME(join_tiles)
+#define TRANSFORMS                                                                               \
+    NAME(see_tiles), NAME(part_weights), NAME(spread_weights), NAME(part_lines),          \
+    NAME(copy_spread), NAME(join_tiles)
 #else
-#define TRANSFORMS NULL, NULL, NULL, NULL
+#define TRANSFORMS NULL, NULL, NULL, NULL, NULL, NULL
 #endif
 
 static const aten_window_kernels NAME(kernels) = {

@@ -97,6 +97,76 @@ static TARGET void NAME(spread_weights)(const void *source, int64_t seen, int64_
         NAME(spread)(4, source, width, count, target, to_part);
 }
 
+/* Of each of some lines of `length` elements the ones from `first` on: `count` to one place, every other
+   element, and those between them to another; zeros where there is no line. */
+static TARGET void NAME(part_lines)(const void *source, int64_t source_line, int64_t length,
+                                    int64_t first, int64_t count, int64_t lines, void *even,
+                                    void *odd)
+{
+    int64_t line, place;
+    for (line = 0; line < lines; line++) {
+        const ELEMENT *from = (const ELEMENT *)source + line * source_line + first;
+        ELEMENT *to = (ELEMENT *)even + line * count, *other = (ELEMENT *)odd + line * count;
+#ifdef PARTED
+        for (place = 0; place < count; place += LANES) {
+            const ELEMENT *at = from + 2 * place;
+            const int64_t before = -(first + 2 * place), rest = length + before;
+            NAME(vector) low, high;
+            if (before <= 0 && rest >= 2 * LANES) {
+                low = NAME(load)(at);
+                high = NAME(load)(at + LANES);
+            } else {
+                const int64_t begin = before < 0 ? 0 : before < 2 * LANES ? before : 2 * LANES;
+                const int64_t end = rest < begin ? begin : rest < 2 * LANES ? rest : 2 * LANES;
+                low = (NAME(vector))LOAD_PART(at, MAKE_MASK(begin < LANES ? begin : LANES,
+                                                            end < LANES ? end : LANES));
+                high = (NAME(vector))LOAD_PART(at + LANES,
+                                               MAKE_MASK(begin < LANES ? 0 : begin - LANES,
+                                                         end < LANES ? 0 : end - LANES));
+            }
+            if (place + LANES <= count) {
+                *(NAME(unaligned) *)(to + place) = PARTED(0, low, high);
+                *(NAME(unaligned) *)(other + place) = PARTED(1, low, high);
+            } else {
+                const MASK rest_of_line = MAKE_MASK(0, count - place);
+                const NAME(vector) one = PARTED(0, low, high), two = PARTED(1, low, high);
+                STORE_PART(to + place, rest_of_line, one);
+                STORE_PART(other + place, rest_of_line, two);
+            }
+        }
+#else
+        int64_t i;
+        for (place = 0; place < count; place++) {
+            i = first + 2 * place;
+            to[place] = i >= 0 && i < length ? from[2 * place] : 0;
+            other[place] = i >= -1 && i + 1 < length ? from[2 * place + 1] : 0;
+        }
+#endif
+    }
+}
+
+/* `taps` weights of each of `channels`, one channel after the other, as a line for each tap, `width` apart.
+   There are lines for as many taps as squares reach. */
+static TARGET void NAME(part_weights)(const void *source, int64_t taps, int64_t channels,
+                                      void *target, int64_t width)
+{
+    const ELEMENT *from = source, *line[SQUARE];
+    ELEMENT *to = target;
+    int64_t channel = 0, tap;
+    int i;
+    /* The last ones' lines end before squares do. */
+    for (; channel + 2 * SQUARE <= channels; channel += SQUARE) {
+        /* They are soon read, and come from far. */
+        for (tap = 0; tap < SQUARE * taps; tap += ATEN_LINE)
+            __builtin_prefetch(from + (channel + 8 * ATEN_LINE) * taps + tap);
+        for (i = 0; i < SQUARE; i++)
+            line[i] = from + (channel + i) * taps;
+        for (tap = 0; tap < taps; tap += SQUARE)
+            TURN_SQUARE(line, tap, to + tap * width + channel, width);
+    }
+    NAME(turn)(from + channel * taps, taps, channels - channel, taps, to + channel, width);
+}
+
 /* `spread` elements of a line from `first` on, not as many, again `spread`, and so on, until there are
    `count`; zeros where there is no line. */
 static inline __attribute__((always_inline)) TARGET void

@@ -29,60 +29,37 @@ from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_VECTORS, aten_tile_piece, aten_tiles, aten_window_kernels, aten_window_tile, aten_windows,
 )
 from aten.backends.cpu.kernels.windows.sliding cimport Sliding, copy_slots
+from aten.backends.cpu.kernels.windows.tilings cimport (
+    CHANNELS, MOST_SPREAD, SIDE, SIZE, SMALL, Tiling, first_of, plan_tiles,
+)
 
 cdef enum:
-    # Elements that a tile sees, and results of one.
-    SEEN = 16
-    SIDE = 4
-    SMALL = 3               # and the side of a window
-    SIZE = 4                # of an element in bytes
     # Channels and positions below which transforms take longer than they save.
     FEWEST_CHANNELS = 16
     FEWEST_POSITIONS = 180
     # Channels where there are lines alone, of which fewer products are saved.
     FEWEST_OF_LINES = 80
-    # Places between the taps of a window, at most.
-    MOST_SPREAD = 16
-    # Elements of a copied band, and tiles in one.
-    BAND = 1 << 16
-    TILES = 192
-    PIECES_PER_THREAD = 2
+    # Elements of copies that stay in the first cache until their strips are made.
+    NEAR = 1 << 12
     # Channels of a result multiplied at a time: their sums stay in the second cache.
     ROWS = 64
-    LEAST_ROWS = 32
-    # Weights, before there are sixteen of nine, that have no room in the second cache. Then so many
-    # channels of a result, and of what is seen, are a piece, and so many elements of panels at least a
+    # Of rounds: so many channels of a result are a piece, and so many elements of panels at least a
     # round.
-    MANY_WEIGHTS = 1 << 14
     FEW_ROWS = 16
-    CHANNELS = 16
     PANELS = 1 << 20
     # Channels summed in registers: the more, the larger are errors.
     STRETCH = 128
     # An odd number of lines of the cache: rows and parts do not keep each other out.
     LINE = 16
 
-cdef struct Tiling:
-    const aten_windows* work
-    aten_windows tiles      # what each tile sees, as windows that move by two
-    const aten_window_kernels* kernels
-    Sliding sliding         # copies of them, of one band
-    int64_t slots[3][4]     # where copies begin
-    int64_t offsets[SEEN]
-    int64_t seen            # elements of a tile: SEEN, or SIDE where there are lines alone
-    int64_t dilation[2]
-    int64_t columns         # tiles of a line in a band
+cdef struct Run:
+    Tiling tiling
     # Sixteen of each, by part, channel of the result, channel; in rounds the panels of bands.
     char* weights
     int64_t weight_row
     int64_t weight_part
     int64_t few_rows        # channels of the result in a piece of a round
     bint taps_first         # channels of a tap are neighbours in the weights that are given
-    int64_t rows            # lines of tiles in a band
-    int64_t across          # bands of an image along its lines, and all of them
-    int64_t bands
-    int64_t rows_each       # channels of a result in a piece
-    int64_t down
     # Bands of a round, and elements of the panels of one.
     int64_t first, count, together, band_panels
     char* redo
@@ -141,57 +118,55 @@ cdef bint has_tiles(const aten_windows* work) noexcept nogil:
 
 cdef bint convolve_tiles(const aten_windows* work, const aten_window_kernels* kernels,
                          char* redo, bint taps_first) noexcept nogil:
-    cdef Tiling tiling
+    cdef Run run
+    cdef const Tiling* tiling = &run.tiling
     cdef int64_t channels = work.groups * work.outputs
-    tiling.work = work
-    tiling.kernels = kernels
-    tiling.redo = redo
-    tiling.taps_first = taps_first
-    tiling.failed = False
-    tiling.weight_row = (work.inputs + LINE - 1) // LINE * LINE + LINE
-    tiling.weight_part = tiling.weight_row * channels
-    _describe_tiles(&tiling)
-    _cut(&tiling)
-    _place_seen(&tiling)
-    if tiling.weight_part > MANY_WEIGHTS:
-        return _run_rounds(&tiling)
-    tiling.weights = <char*>malloc(tiling.seen * tiling.weight_part * SIZE)
-    if tiling.weights == NULL:
+    run.redo = redo
+    run.taps_first = taps_first
+    run.failed = False
+    plan_tiles(&run.tiling, work, kernels)
+    run.weight_row = (work.inputs + LINE - 1) // LINE * LINE + LINE
+    run.weight_part = run.weight_row * channels
+    if tiling.in_rounds:
+        return _run_rounds(&run)
+    run.weights = <char*>malloc(tiling.seen * run.weight_part * SIZE)
+    if run.weights == NULL:
         return False
-    parallel_for(channels, max(<int64_t>1, (1 << 12) // work.inputs), _spread_all, &tiling)
-    if not tiling.failed:
-        parallel_for(work.batch * work.groups * tiling.bands * tiling.down, 1, _run_pieces, &tiling)
-    free(tiling.weights)
-    return not tiling.failed
+    parallel_for(channels, max(<int64_t>1, (1 << 12) // work.inputs), _spread_all, &run)
+    if not run.failed:
+        parallel_for(work.batch * work.groups * tiling.bands * tiling.down, 1, _run_pieces, &run)
+    free(run.weights)
+    return not run.failed
 
 
-cdef bint _run_rounds(Tiling* tiling) noexcept nogil:
+cdef bint _run_rounds(Run* run) noexcept nogil:
     """Weights that have no room in a cache are made as they are multiplied, with all panels of some
     bands one after the other."""
+    cdef const Tiling* tiling = &run.tiling
     cdef const aten_windows* work = tiling.work
     cdef int64_t band = work.batch * tiling.bands, group, elements
-    tiling.band_panels = _panels_of(tiling, _strips_of(tiling))
-    tiling.few_rows = FEW_ROWS
+    run.band_panels = _panels_of(tiling, _strips_of(tiling))
+    run.few_rows = FEW_ROWS
     if _longest(work.outputs, FEW_ROWS // 2) < _longest(work.outputs, FEW_ROWS):
-        tiling.few_rows = FEW_ROWS // 2
+        run.few_rows = FEW_ROWS // 2
     # Reading panels once more and making weights once more cost about the same.
     elements = max(<int64_t>PANELS, work.outputs * work.inputs * work.taps)
-    tiling.together = min(band, max(<int64_t>1, elements // tiling.band_panels))
-    tiling.weights = <char*>malloc((tiling.together * tiling.band_panels + LINE) * SIZE)
-    if tiling.weights == NULL:
+    run.together = min(band, max(<int64_t>1, elements // run.band_panels))
+    run.weights = <char*>malloc((run.together * run.band_panels + LINE) * SIZE)
+    if run.weights == NULL:
         return False
     for group in range(work.groups):
-        tiling.first = group * band
-        while tiling.first < (group + 1) * band and not tiling.failed:
-            tiling.count = min(tiling.together, (group + 1) * band - tiling.first)
-            parallel_for(tiling.count * ((work.inputs + CHANNELS - 1) // CHANNELS), 1, _see_bands,
-                         tiling)
-            if not tiling.failed:
-                parallel_for((work.outputs + tiling.few_rows - 1) // tiling.few_rows, 1,
-                             _run_channels, tiling)
-            tiling.first += tiling.count
-    free(tiling.weights)
-    return not tiling.failed
+        run.first = group * band
+        while run.first < (group + 1) * band and not run.failed:
+            run.count = min(run.together, (group + 1) * band - run.first)
+            parallel_for(run.count * ((work.inputs + CHANNELS - 1) // CHANNELS), 1, _see_bands,
+                         run)
+            if not run.failed:
+                parallel_for((work.outputs + run.few_rows - 1) // run.few_rows, 1,
+                             _run_channels, run)
+            run.first += run.count
+    free(run.weights)
+    return not run.failed
 
 
 cdef inline int64_t _longest(int64_t outputs, int64_t rows) noexcept nogil:
@@ -209,213 +184,118 @@ cdef int64_t _strips_of(const Tiling* tiling) noexcept nogil:
 
 cdef void _see_bands(void* context, int64_t begin, int64_t end) noexcept nogil:
     """Panels of a few channels of bands."""
-    cdef Tiling* tiling = <Tiling*>context
+    cdef Run* run = <Run*>context
+    cdef const Tiling* tiling = &run.tiling
     cdef int64_t inputs = tiling.work.inputs
     cdef int64_t parts = (inputs + CHANNELS - 1) // CHANNELS
-    cdef int64_t index, first, last, place, width
+    cdef int64_t index, first, last, end_of_part, place, width
     cdef Piece piece
     cdef char* panels
-    cdef char* memory = _take(tiling, &piece, CHANNELS, 0, 0)
+    cdef int64_t together = min(<int64_t>CHANNELS, max(<int64_t>1, NEAR // _plane_of(tiling)))
+    cdef char* memory = _take(run, &piece, together, 0, 0)
     if memory == NULL:
         return
     for index in range(begin, end):
-        _find_band(tiling, &piece, tiling.first + index // parts)
+        _find_band(tiling, &piece, run.first + index // parts)
         first = index % parts * CHANNELS
-        last = min(first + CHANNELS, inputs)
-        _copy_band(tiling, &piece, first, last)
-        panels = tiling.weights + index // parts * tiling.band_panels * SIZE
-        place = 0
-        while _next_strip(tiling, &piece, place, &width):
-            _see_strip(tiling, &piece, first, last, place, width, panels)
-            panels += tiling.seen * (inputs * width + LINE) * SIZE
-            place += width
+        end_of_part = min(first + CHANNELS, inputs)
+        while first < end_of_part:
+            last = min(first + together, end_of_part)
+            _copy_band(tiling, &piece, first, last)
+            panels = run.weights + index // parts * run.band_panels * SIZE
+            place = 0
+            while _next_strip(tiling, &piece, place, &width):
+                _see_strip(tiling, &piece, first, last, place, width, panels)
+                panels += tiling.seen * (inputs * width + LINE) * SIZE
+                place += width
+            first = last
     free(memory)
 
 
 cdef void _run_channels(void* context, int64_t begin, int64_t end) noexcept nogil:
     """A few channels of the result for the bands of a round."""
-    cdef Tiling* tiling = <Tiling*>context
+    cdef Run* run = <Run*>context
+    cdef const Tiling* tiling = &run.tiling
     cdef const aten_windows* work = tiling.work
     cdef int64_t band, place, width, index
     cdef Piece piece
     cdef char* panels
     cdef char* weights
     cdef char* memory
-    piece.weight_part = tiling.few_rows * tiling.weight_row + LINE
-    memory = _take(tiling, &piece, 0, tiling.seen * piece.weight_part, tiling.few_rows)
+    piece.weight_part = run.few_rows * run.weight_row + LINE
+    memory = _take(run, &piece, 0, tiling.seen * piece.weight_part, run.few_rows)
     if memory == NULL:
         return
     weights = piece.panels
     piece.weights = weights
     for index in range(begin, end):
-        piece.row = index * tiling.few_rows
-        piece.rows = min(tiling.few_rows, work.outputs - piece.row)
-        for band in range(tiling.count):
-            _find_band(tiling, &piece, tiling.first + band)
+        piece.row = index * run.few_rows
+        piece.rows = min(run.few_rows, work.outputs - piece.row)
+        for band in range(run.count):
+            _find_band(tiling, &piece, run.first + band)
             if band == 0:
-                _spread_weights(tiling, piece.group * work.outputs + piece.row, piece.rows, weights,
+                _spread_weights(run, piece.group * work.outputs + piece.row, piece.rows, weights,
                                 piece.weight_part)
-            panels = tiling.weights + band * tiling.band_panels * SIZE
+            panels = run.weights + band * run.band_panels * SIZE
             place = 0
             while _next_strip(tiling, &piece, place, &width):
-                _multiply_strip(tiling, &piece, panels, place, width)
+                _multiply_strip(run, &piece, panels, place, width)
                 panels += tiling.seen * (work.inputs * width + LINE) * SIZE
                 place += width
             _finish(tiling, &piece)
     free(memory)
 
 
-cdef void _describe_tiles(Tiling* tiling) noexcept nogil:
-    """Tiles, and copies of what they see: even and odd rows and columns apart."""
-    cdef const aten_windows* work = tiling.work
-    cdef Sliding* sliding = &tiling.sliding
-    cdef int64_t slot
-    cdef bint is_flat = work.taps == SMALL
-    tiling.seen = SIDE if is_flat else SEEN
-    tiling.dilation[0] = 1 if is_flat else work.places[1][SMALL] - work.places[1][0]
-    tiling.dilation[1] = work.places[2][1] - work.places[2][0]
-    tiling.tiles = work[0]
-    tiling.tiles.step[2] = 2
-    tiling.tiles.sizes[2] = _tiles_of(work.sizes[2], tiling.dilation[1])
-    if not is_flat:
-        tiling.tiles.step[1] = 2
-        tiling.tiles.sizes[1] = _tiles_of(work.sizes[1], tiling.dilation[0])
-    for slot in range(4):
-        tiling.slots[0][slot] = 0
-        tiling.slots[1][slot] = work.places[1][0] + slot // 2 * tiling.dilation[0]
-        tiling.slots[2][slot] = work.places[2][0] + slot % 2 * tiling.dilation[1]
-    sliding.work = &tiling.tiles
-    sliding.kernels = tiling.kernels
-    sliding.size = SIZE
-    sliding.slots.count = 2 if is_flat else 4
-    sliding.slots.z = tiling.slots[0]
-    sliding.slots.y = tiling.slots[1]
-    sliding.slots.x = tiling.slots[2]
-    sliding.slots.reach_y = 0 if is_flat else tiling.dilation[0]
-    sliding.slots.reach_x = tiling.dilation[1]
-
-
-cdef inline int64_t _tiles_of(int64_t positions, int64_t spread) noexcept nogil:
-    """Of two positions so far apart: as many follow each other, then there are the others'."""
-    return (positions + 2 * spread - 1) // (2 * spread) * spread
-
-
-cdef inline int64_t _first_of(int64_t tile, int64_t spread) noexcept nogil:
-    """The first position of a tile."""
-    return tile // spread * 2 * spread + tile % spread
-
-
-cdef void _place_seen(Tiling* tiling) noexcept nogil:
-    """Where in the copy of a band a tile finds the elements that it sees."""
-    cdef Sliding* sliding = &tiling.sliding
-    cdef int64_t seen, y, x
-    sliding.height = tiling.rows + sliding.slots.reach_y
-    for seen in range(tiling.seen):
-        y = seen // SIDE
-        x = seen % SIDE
-        tiling.offsets[seen] = (
-            ((y % 2 * 2 + x % 2) * sliding.height + y // 2 * tiling.dilation[0]) * sliding.pitch
-            + x // 2 * tiling.dilation[1])
-
-
-cdef void _cut(Tiling* tiling) noexcept nogil:
-    """Choose bands and pieces."""
-    cdef const aten_windows* work = tiling.work
-    cdef int64_t lines = tiling.tiles.sizes[1], length = tiling.tiles.sizes[2]
-    cdef int64_t spread = tiling.dilation[1]
-    cdef int64_t slots = tiling.sliding.slots.count, pitch
-    cdef int64_t images = work.batch * work.groups
-    cdef int64_t wanted = PIECES_PER_THREAD * thread_count()
-    cdef int64_t rows, most, copied, cost, least = -1
-    tiling.across = (length + 2 * TILES - 1) // (2 * TILES)
-    tiling.columns = (length + tiling.across - 1) // tiling.across
-    tiling.columns = (tiling.columns + spread - 1) // spread * spread
-    tiling.across = (length + tiling.columns - 1) // tiling.columns
-    tiling.sliding.pitch = pitch = tiling.columns + spread
-    most = min(lines, max(<int64_t>1, TILES // pitch))
-    copied = work.inputs
-    if tiling.weight_part > MANY_WEIGHTS:
-        copied = min(copied, <int64_t>CHANNELS)
-    most = min(most, max(<int64_t>1, BAND // (copied * slots * pitch) - 1))
-    tiling.rows = 1
-    # The more a band has, the fewer lines are copied twice; but vectors are to be full.
-    for rows in range(1, most + 1):
-        cost = _cost(tiling, rows, lines, pitch)
-        if least < 0 or cost <= least:
-            least = cost
-            tiling.rows = rows
-    tiling.bands = (lines + tiling.rows - 1) // tiling.rows * tiling.across
-    tiling.rows_each = work.outputs
-    tiling.down = 1
-    if images * tiling.bands < wanted:
-        tiling.down = (wanted + images * tiling.bands - 1) // (images * tiling.bands)
-        tiling.rows_each = max(<int64_t>LEAST_ROWS,
-                               (work.outputs + tiling.down - 1) // tiling.down)
-        tiling.rows_each = (tiling.rows_each + 7) // 8 * 8
-        tiling.down = (work.outputs + tiling.rows_each - 1) // tiling.rows_each
-
-
-cdef int64_t _cost(const Tiling* tiling, int64_t rows, int64_t lines, int64_t pitch) noexcept nogil:
-    """About how long all bands take, if so many lines are one."""
-    cdef int lanes = tiling.kernels.lanes
-    cdef int64_t spread = tiling.dilation[1], reach = tiling.sliding.slots.reach_y
-    cdef int64_t whole = lines // rows, rest = lines % rows
-    cdef int64_t vectors = whole * ((rows * pitch - spread + lanes - 1) // lanes)
-    cdef int64_t copied = whole * (rows + reach)
-    if rest > 0:
-        vectors += (rest * pitch - spread + lanes - 1) // lanes
-        copied += rest + reach
-    return (vectors * (tiling.seen * tiling.work.outputs + 64) * lanes + copied * pitch * 32)
-
-
 cdef void _spread_all(void* context, int64_t begin, int64_t end) noexcept nogil:
-    cdef Tiling* tiling = <Tiling*>context
-    _spread_weights(tiling, begin, end - begin,
-                    tiling.weights + begin * tiling.weight_row * SIZE, tiling.weight_part)
+    cdef Run* run = <Run*>context
+    _spread_weights(run, begin, end - begin,
+                    run.weights + begin * run.weight_row * SIZE, run.weight_part)
 
 
-cdef void _spread_weights(Tiling* tiling, int64_t first, int64_t count, char* out,
+cdef void _spread_weights(Run* run, int64_t first, int64_t count, char* out,
                           int64_t part) noexcept nogil:
     """Sixteen of nine weights, `part` apart, for some channels of the result."""
+    cdef const Tiling* tiling = &run.tiling
     cdef const aten_windows* work = tiling.work
     cdef int64_t width = (work.inputs + LINE - 1) // LINE * LINE
     cdef int64_t taps = work.taps
-    cdef char* turned = <char*>malloc(taps * width * SIZE)
+    cdef char* turned = <char*>malloc((taps + LINE) * width * SIZE)
     cdef const char* weight = <const char*>work.weight + first * work.weight_row * SIZE
     cdef int64_t row, tap
     if turned == NULL:
-        tiling.failed = True
+        run.failed = True
         return
     memset(turned, 0, taps * width * SIZE)
     for row in range(count):
-        if tiling.taps_first:
+        if run.taps_first:
             for tap in range(taps):
                 memcpy(turned + tap * width * SIZE, weight + tap * work.inputs * SIZE,
                        work.inputs * SIZE)
         else:
-            tiling.kernels.turn(weight, taps, work.inputs, taps, turned, width)
+            tiling.kernels.part_weights(weight, taps, work.inputs, turned, width)
         weight += work.weight_row * SIZE
         tiling.kernels.spread_weights(turned, tiling.seen, width, width,
-                                      out + row * tiling.weight_row * SIZE, part)
+                                      out + row * run.weight_row * SIZE, part)
     free(turned)
 
 
 cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
-    cdef Tiling* tiling = <Tiling*>context
+    cdef Run* run = <Run*>context
+    cdef const Tiling* tiling = &run.tiling
     cdef const aten_windows* work = tiling.work
     cdef int64_t index
     cdef Piece piece
-    cdef char* memory = _take(tiling, &piece, work.inputs, _panels_of(tiling, 1), tiling.rows_each)
+    cdef char* memory = _take(run, &piece, work.inputs, _panels_of(tiling, 1), tiling.rows_each)
     if memory == NULL:
         return
-    piece.weight_part = tiling.weight_part
+    piece.weight_part = run.weight_part
     for index in range(begin, end):
         _find_band(tiling, &piece, index // tiling.down)
         piece.row = index % tiling.down * tiling.rows_each
         piece.rows = min(tiling.rows_each, work.outputs - piece.row)
-        piece.weights = tiling.weights + (
-            (piece.group * work.outputs + piece.row) * tiling.weight_row * SIZE)
-        _run_piece(tiling, &piece)
+        piece.weights = run.weights + (
+            (piece.group * work.outputs + piece.row) * run.weight_row * SIZE)
+        _run_piece(run, &piece)
     free(memory)
 
 
@@ -440,15 +320,15 @@ cdef inline int64_t _panels_of(const Tiling* tiling, int64_t strips) noexcept no
     return strips * tiling.seen * (tiling.work.inputs * ATEN_VECTORS * tiling.kernels.lanes + LINE)
 
 
-cdef char* _take(Tiling* tiling, Piece* piece, int64_t channels, int64_t panels,
-                 int64_t rows) noexcept nogil:
+cdef char* _take(Run* run, Piece* piece, int64_t channels, int64_t panels, int64_t rows) noexcept nogil:
     """Memory for a band of so many channels, so many elements of panels, and sums."""
+    cdef const Tiling* tiling = &run.tiling
     cdef int64_t widest = ATEN_VECTORS * tiling.kernels.lanes
     cdef int64_t copied = channels * _plane_of(tiling) + 2 * widest + 2 * MOST_SPREAD
     cdef int64_t sums = tiling.seen * (min(<int64_t>ROWS, rows) * widest + LINE)
     cdef char* memory = <char*>malloc((copied + panels + sums) * SIZE + 64)
     if memory == NULL:
-        tiling.failed = True
+        run.failed = True
         return NULL
     piece.panels = <char*>((<size_t>memory + 63) // 64 * 64)
     piece.sums = piece.panels + panels * SIZE
@@ -458,13 +338,14 @@ cdef char* _take(Tiling* tiling, Piece* piece, int64_t channels, int64_t panels,
     return memory
 
 
-cdef void _run_piece(Tiling* tiling, const Piece* piece) noexcept nogil:
+cdef void _run_piece(Run* run, const Piece* piece) noexcept nogil:
     """Some channels of a band, strip after strip."""
+    cdef const Tiling* tiling = &run.tiling
     cdef int64_t place = 0, width
     _copy_band(tiling, piece, 0, tiling.work.inputs)
     while _next_strip(tiling, piece, place, &width):
         _see_strip(tiling, piece, 0, tiling.work.inputs, place, width, piece.panels)
-        _multiply_strip(tiling, piece, piece.panels, place, width)
+        _multiply_strip(run, piece, piece.panels, place, width)
         place += width
     _finish(tiling, piece)
 
@@ -494,12 +375,39 @@ cdef void _copy_band(const Tiling* tiling, const Piece* piece, int64_t first,
     cdef char* copied = piece.copied
     for channel in range(piece.group * tiling.work.inputs + first,
                          piece.group * tiling.work.inputs + last):
-        if tiling.dilation[0] == 1 and tiling.dilation[1] == 1:
+        if tiling.dilation[0] == 1 and tiling.dilation[1] == 1 and tiling.work.input_strides[2] == 1:
+            _copy_parted(tiling, piece, channel, copied)
+        elif tiling.dilation[0] == 1 and tiling.dilation[1] == 1:
             copy_slots(sliding, piece.image, channel, 0, piece.line, piece.column, piece.lines,
                        copied)
         else:
             _copy_spread(tiling, piece, channel, copied)
         copied += _plane_of(tiling) * SIZE
+
+
+cdef void _copy_parted(const Tiling* tiling, const Piece* piece, int64_t channel,
+                       char* copied) noexcept nogil:
+    """One channel whose lines lie element by element."""
+    cdef const aten_windows* work = tiling.work
+    cdef const Sliding* sliding = &tiling.sliding
+    cdef int64_t pitch = sliding.pitch, step = tiling.tiles.step[1]
+    cdef int64_t lines = piece.lines + sliding.slots.reach_y, plane = sliding.height * pitch * SIZE
+    cdef int64_t slot, pair, y, above, below
+    cdef const char* data = <const char*>work.input + (
+        piece.image * work.input_batch + channel * work.input_channel) * SIZE
+    cdef char* to
+    for slot in range(0, sliding.slots.count, 2):
+        y = piece.line * step + sliding.slots.y[slot]
+        above = min(lines, max(<int64_t>0, (step - 1 - y) // step))
+        below = max(above, min(lines, (work.input_sizes[1] - y + step - 1) // step))
+        to = copied + slot * plane
+        for pair in range(2):
+            memset(to + pair * plane, 0, above * pitch * SIZE)
+            memset(to + pair * plane + below * pitch * SIZE, 0, (lines - below) * pitch * SIZE)
+        tiling.kernels.part_lines(
+            data + (y + above * step) * work.input_strides[1] * SIZE, step * work.input_strides[1],
+            work.input_sizes[2], 2 * piece.column + sliding.slots.x[slot], pitch, below - above,
+            to + above * pitch * SIZE, to + plane + above * pitch * SIZE)
 
 
 cdef void _copy_spread(const Tiling* tiling, const Piece* piece, int64_t channel,
@@ -514,7 +422,7 @@ cdef void _copy_spread(const Tiling* tiling, const Piece* piece, int64_t channel
     for slot in range(sliding.slots.count):
         to = copied + slot * sliding.height * sliding.pitch * SIZE
         for line in range(piece.lines + sliding.slots.reach_y):
-            y = _first_of(piece.line + line, tiling.dilation[0]) + sliding.slots.y[slot]
+            y = first_of(piece.line + line, tiling.dilation[0]) + sliding.slots.y[slot]
             if 0 <= y < work.input_sizes[1]:
                 tiling.kernels.copy_spread(
                     data + y * work.input_strides[1] * SIZE, work.input_strides[2],
@@ -544,7 +452,7 @@ cdef void _finish(const Tiling* tiling, const Piece* piece) noexcept nogil:
         return
     for line in range(piece.lines):
         for half in range(2):
-            y = _first_of(piece.line + line, tiling.dilation[0]) + half * tiling.dilation[0]
+            y = first_of(piece.line + line, tiling.dilation[0]) + half * tiling.dilation[0]
             if y < work.sizes[1]:
                 tiling.kernels.finish(
                     work.finish, True,
@@ -558,9 +466,10 @@ cdef inline char* _channel_of(const Tiling* tiling, const Piece* piece, int64_t 
     return <char*>work.out + (piece.image * work.out_batch + channel * work.out_channel) * SIZE
 
 
-cdef void _multiply_strip(Tiling* tiling, const Piece* piece, const char* panels, int64_t place,
+cdef void _multiply_strip(Run* run, const Piece* piece, const char* panels, int64_t place,
                           int64_t width) noexcept nogil:
     """The results of `width` tiles from `place` on, of which there are panels."""
+    cdef const Tiling* tiling = &run.tiling
     cdef const aten_windows* work = tiling.work
     cdef int64_t part = work.inputs * width + LINE
     cdef int64_t stretches = (work.inputs + STRETCH - 1) // STRETCH
@@ -570,7 +479,7 @@ cdef void _multiply_strip(Tiling* tiling, const Piece* piece, const char* panels
     cdef aten_tiles tiles
     _find_lines(tiling, piece, place, width, &tiles)
     tile.columns = tile.width = tile.out_row = tiles.width = width
-    tile.left_row = tiling.weight_row
+    tile.left_row = run.weight_row
     tile.bias = tile.source = NULL
     tile.offsets = NULL
     tile.addend = NULL
@@ -595,7 +504,7 @@ cdef void _multiply_strip(Tiling* tiling, const Piece* piece, const char* panels
                 tile.adds = channel > 0
                 tile.depth = min(stretch, work.inputs - channel)
                 tile.left = piece.weights + (
-                    index * piece.weight_part + row * tiling.weight_row + channel) * SIZE
+                    index * piece.weight_part + row * run.weight_row + channel) * SIZE
                 tile.right = panels + (index * part + channel * width) * SIZE
                 tiling.kernels.multiply(&tile, rows)
                 channel += stretch
@@ -604,7 +513,7 @@ cdef void _multiply_strip(Tiling* tiling, const Piece* piece, const char* panels
                 piece.group * work.outputs + piece.row + row) * work.bias_step * SIZE
         tiles.out = _channel_of(tiling, piece, row)
         if tiling.kernels.join_tiles(&tiles, rows):
-            tiling.redo[piece.image] = 1
+            run.redo[piece.image] = 1
         row += rows
 
 
@@ -621,7 +530,7 @@ cdef void _find_lines(const Tiling* tiling, const Piece* piece, int64_t place, i
         line = place // pitch
         column = place - line * pitch
         count = min(piece.columns - column, end - place)
-        y = _first_of(piece.line + line, tiling.dilation[0])
+        y = first_of(piece.line + line, tiling.dilation[0])
         if count > 0 and y < work.sizes[1]:
             found = &tiles.piece[tiles.pieces]
             found.place = place - first

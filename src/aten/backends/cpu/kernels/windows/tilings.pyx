@@ -1,0 +1,181 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
+"""What tiles of a convolution see, and how an image is cut into bands of them.
+
+A copy has what tiles see parted into even and odd rows and columns, so that neighbouring tiles look at
+a run of memory. Two copies of a line serve the four columns that a tile sees, and then there is a place
+at the end of each line that is no tile; or each column has a copy of its own, and lines of tiles follow
+each other. Of all bands those are taken that take least, as counted in cycles.
+"""
+
+from libc.stdint cimport int64_t
+
+from aten._core.threads.parallel cimport thread_count
+from aten.backends.cpu.kernels.windows.direct cimport (
+    ATEN_VECTORS, aten_window_kernels, aten_windows,
+)
+from aten.backends.cpu.kernels.windows.sliding cimport Sliding
+
+cdef enum:
+    # Elements of a copied band, and tiles in one.
+    BAND = 1 << 16
+    TILES = 256
+    PIECES_PER_THREAD = 2
+    # Channels of a result in a piece.
+    LEAST_ROWS = 32
+    # Weights, before there are sixteen of nine, that have no room in the second cache.
+    MANY_WEIGHTS = 1 << 14
+    # Hundredths of cycles that a vector takes: its products with a weight where it is alone in a strip,
+    # and where it is not; what tiles of it see of a channel, their results of one, and its copy.
+    ALONE = 73
+    TOGETHER = 54
+    SEE = 5400
+    JOIN = 11500
+    COPY = 1000
+
+
+cdef void plan_tiles(Tiling* tiling, const aten_windows* work,
+                     const aten_window_kernels* kernels) noexcept nogil:
+    tiling.work = work
+    tiling.kernels = kernels
+    tiling.in_rounds = work.groups * work.outputs * work.inputs >= MANY_WEIGHTS
+    _describe_tiles(tiling)
+    _cut(tiling)
+    _place_seen(tiling)
+
+
+cdef void _describe_tiles(Tiling* tiling) noexcept nogil:
+    """Tiles, and copies of what they see: even and odd rows and columns apart."""
+    cdef const aten_windows* work = tiling.work
+    cdef Sliding* sliding = &tiling.sliding
+    cdef bint is_flat = work.taps == SMALL
+    tiling.seen = SIDE if is_flat else SEEN
+    tiling.dilation[0] = 1 if is_flat else work.places[1][SMALL] - work.places[1][0]
+    tiling.dilation[1] = work.places[2][1] - work.places[2][0]
+    tiling.tiles = work[0]
+    tiling.tiles.step[2] = 2
+    tiling.tiles.sizes[2] = _tiles_of(work.sizes[2], tiling.dilation[1])
+    if not is_flat:
+        tiling.tiles.step[1] = 2
+        tiling.tiles.sizes[1] = _tiles_of(work.sizes[1], tiling.dilation[0])
+    sliding.work = &tiling.tiles
+    sliding.kernels = tiling.kernels
+    sliding.size = SIZE
+    sliding.slots.z = tiling.slots[0]
+    sliding.slots.y = tiling.slots[1]
+    sliding.slots.x = tiling.slots[2]
+    sliding.slots.reach_y = 0 if is_flat else tiling.dilation[0]
+    sliding.slots.reach_x = tiling.dilation[1]
+
+
+cdef inline int64_t _tiles_of(int64_t positions, int64_t spread) noexcept nogil:
+    """Of two positions so far apart: as many follow each other, then there are the others'."""
+    return (positions + 2 * spread - 1) // (2 * spread) * spread
+
+
+cdef void _place_seen(Tiling* tiling) noexcept nogil:
+    """Where copies of a band begin, and where in them a tile finds the elements that it sees."""
+    cdef Sliding* sliding = &tiling.sliding
+    cdef int64_t across = tiling.copies, slot, seen, y, x
+    sliding.height = tiling.rows + sliding.slots.reach_y
+    sliding.slots.count = _slots_of(tiling, across)
+    for slot in range(sliding.slots.count):
+        tiling.slots[0][slot] = 0
+        tiling.slots[1][slot] = tiling.work.places[1][0] + slot // across * tiling.dilation[0]
+        tiling.slots[2][slot] = tiling.work.places[2][0] + slot % across * tiling.dilation[1]
+    for seen in range(tiling.seen):
+        y = seen // SIDE
+        x = seen % SIDE
+        tiling.offsets[seen] = (
+            ((y % 2 * across + x % across) * sliding.height + y // 2 * tiling.dilation[0])
+            * sliding.pitch + x // across * tiling.dilation[1])
+
+
+cdef inline int64_t _slots_of(const Tiling* tiling, int64_t across) noexcept nogil:
+    return across if tiling.seen == SIDE else 2 * across
+
+
+cdef void _cut(Tiling* tiling) noexcept nogil:
+    """Choose bands and pieces."""
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t length = tiling.tiles.sizes[2], spread = tiling.dilation[1]
+    cdef int64_t images = work.batch * work.groups
+    cdef int64_t wanted = PIECES_PER_THREAD * thread_count()
+    cdef int64_t across, least = -1
+    for across in range((length + 2 * TILES - 1) // (2 * TILES), 4 + length // (2 * TILES)):
+        _cut_lines(tiling, across, 2, &least)
+        _cut_lines(tiling, across, SIDE, &least)
+    tiling.across = (length + tiling.columns - 1) // tiling.columns
+    tiling.sliding.pitch = _pitch_of(tiling, tiling.columns, tiling.copies)
+    tiling.bands = (tiling.tiles.sizes[1] + tiling.rows - 1) // tiling.rows * tiling.across
+    tiling.rows_each = work.outputs
+    tiling.down = 1
+    if images * tiling.bands < wanted:
+        tiling.down = (wanted + images * tiling.bands - 1) // (images * tiling.bands)
+        tiling.rows_each = max(<int64_t>LEAST_ROWS,
+                               (work.outputs + tiling.down - 1) // tiling.down)
+        tiling.rows_each = (tiling.rows_each + 7) // 8 * 8
+        tiling.down = (work.outputs + tiling.rows_each - 1) // tiling.rows_each
+
+
+cdef inline int64_t _pitch_of(const Tiling* tiling, int64_t columns, int64_t copies) noexcept nogil:
+    """Two copies of a line serve all that tiles see if they go on one tile further."""
+    return columns if copies == SIDE else columns + tiling.dilation[1]
+
+
+cdef void _cut_lines(Tiling* tiling, int64_t across, int64_t copies, int64_t* least) noexcept nogil:
+    """Lines in so many parts, so many copies of each; the bands that take least are taken."""
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t lines = tiling.tiles.sizes[1], spread = tiling.dilation[1]
+    cdef int64_t columns = (tiling.tiles.sizes[2] + across - 1) // across
+    cdef int64_t copied = work.inputs, pitch, most, rows, cost
+    columns = (columns + spread - 1) // spread * spread
+    pitch = _pitch_of(tiling, columns, copies)
+    if tiling.in_rounds:
+        copied = min(copied, <int64_t>CHANNELS)
+    most = min(lines, max(<int64_t>1, TILES // pitch))
+    most = min(most, max(<int64_t>1, BAND // (copied * _slots_of(tiling, copies) * pitch) - 1))
+    for rows in range(1, most + 1):
+        cost = _cost(tiling, rows, columns, copies)
+        if least[0] < 0 or cost <= least[0]:
+            least[0] = cost
+            tiling.rows = rows
+            tiling.columns = columns
+            tiling.copies = copies
+
+
+cdef int64_t _cost(const Tiling* tiling, int64_t rows, int64_t columns,
+                   int64_t copies) noexcept nogil:
+    """About how many cycles all bands take, if they have so many lines and tiles across."""
+    cdef int64_t lines = tiling.tiles.sizes[1], length = tiling.tiles.sizes[2]
+    cdef int64_t whole = _cost_of(tiling, rows, columns, copies)
+    cdef int64_t down = lines // rows, rest = lines % rows
+    cdef int64_t narrow = length % columns
+    cdef int64_t cost = length // columns * down * whole
+    if rest > 0:
+        cost += length // columns * _cost_of(tiling, rest, columns, copies)
+    if narrow > 0:
+        cost += down * _cost_of(tiling, rows, narrow, copies)
+    if narrow > 0 and rest > 0:
+        cost += _cost_of(tiling, rest, narrow, copies)
+    return cost
+
+
+cdef int64_t _cost_of(const Tiling* tiling, int64_t rows, int64_t columns,
+                      int64_t copies) noexcept nogil:
+    """The same of one band."""
+    cdef const aten_windows* work = tiling.work
+    cdef int lanes = tiling.kernels.lanes
+    cdef int64_t pitch = _pitch_of(tiling, columns, copies)
+    cdef int64_t vectors = ((rows - 1) * pitch + columns + lanes - 1) // lanes
+    cdef int64_t strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
+    cdef int64_t each = vectors // strips, wider = vectors % strips
+    cdef int64_t products = wider * _strip_cost(each + 1) + (strips - wider) * _strip_cost(each)
+    cdef int64_t copied = (_slots_of(tiling, copies) * (rows + tiling.sliding.slots.reach_y)
+                           * ((pitch + lanes - 1) // lanes))
+    return (tiling.seen * work.inputs * work.outputs * products
+            + vectors * (work.inputs * SEE + work.outputs * JOIN) + copied * work.inputs * COPY)
+
+
+cdef inline int64_t _strip_cost(int64_t vectors) noexcept nogil:
+    return ALONE if vectors == 1 else vectors * TOGETHER
