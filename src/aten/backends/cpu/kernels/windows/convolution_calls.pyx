@@ -23,7 +23,7 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data
                                             require_memory)
 from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_CUT, ATEN_GELU, ATEN_GELU_TANH, ATEN_HARDSWISH, ATEN_SIGMOID, ATEN_SILU, ATEN_STRETCH,
-    aten_finish, aten_windows, convolve_directly,
+    aten_finish, aten_windows, convolve_directly, leaves_as_is,
 )
 
 cdef enum:
@@ -318,7 +318,7 @@ cdef int _read_memory(Call* call, PyObject** stack, TensorImpl out) except -1:
     if finish.adds:
         residual = <TensorImpl>stack[RESIDUAL]
         finish.residual = <int64_t>const_data_pointer(residual) - <int64_t>windows.out
-    windows.finish = finish
+    windows.finish = NULL if leaves_as_is(finish) else finish
     return 0
 
 

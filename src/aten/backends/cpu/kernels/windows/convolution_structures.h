@@ -123,6 +123,7 @@ typedef struct {
     /* `seen` sums of products for a strip of `width` tiles: `part` apart, a row for each channel.
        Results of a tile are `spread` apart in lines of `length`, `out_line` from line to line. */
     const void *sums, *bias;
+    const aten_finish *finish;      /* or nothing */
     void *out;
     int64_t width, part, bias_step, out_channel, out_line, seen, spread, length;
     int64_t pieces;

@@ -236,9 +236,24 @@ static TARGET int NAME(join_spread)(int64_t spread, const ELEMENT *even, const E
     return NAME(join_blocks)(spread, even, odd, count, column, length, to);
 }
 
-/* `count` elements of two lines by turns; whether one of them is not finite. */
+#ifdef ZIPPED
+/* What is stored at masked places: with the residual, within limits. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(settle_part)(const aten_finish *finish, ELEMENT *to, const MASK mask, NAME(vector) value)
+{
+    if (finish) {
+        if (finish->adds)
+            value += (NAME(vector))LOAD_PART(NAME(residual_of)(finish, to), mask);
+        value = NAME(limited)(value, (ELEMENT)finish->low, (ELEMENT)finish->high);
+    }
+    STORE_PART(to, mask, value);
+}
+#endif
+
+/* `count` elements of two lines by turns, settled; whether one of them was not finite before. */
 static inline __attribute__((always_inline)) TARGET int
-NAME(interleave)(const ELEMENT *even, const ELEMENT *odd, int64_t count, ELEMENT *to)
+NAME(interleave)(const aten_finish *finish, const ELEMENT *even, const ELEMENT *odd, int64_t count,
+                 ELEMENT *to)
 {
     int64_t place;
 #ifdef ZIPPED
@@ -248,12 +263,12 @@ NAME(interleave)(const ELEMENT *even, const ELEMENT *odd, int64_t count, ELEMENT
         const NAME(vector) one = NAME(load)(even), other = NAME(load)(odd);
         const NAME(vector) low = ZIPPED(0, one, other), high = ZIPPED(1, one, other);
         const MASK first = MAKE_MASK(0, rest < LANES ? rest : LANES);
-        STORE_PART(to, first, low);
         found |= NOT_FINITE(first, low);
+        NAME(settle_part)(finish, to, first, low);
         if (rest > LANES) {
             const MASK second = MAKE_MASK(0, rest < 2 * LANES ? rest - LANES : LANES);
-            STORE_PART(to + LANES, second, high);
             found |= NOT_FINITE(second, high);
+            NAME(settle_part)(finish, to + LANES, second, high);
         }
     }
     return found;
@@ -263,14 +278,14 @@ NAME(interleave)(const ELEMENT *even, const ELEMENT *odd, int64_t count, ELEMENT
     for (place = 0; place < count; place++) {
         const ELEMENT value = place % 2 ? odd[place / 2] : even[place / 2];
         sum += value * 0;
-        to[place] = value;
+        to[place] = NAME(settled_one)(finish, value, to + place);
     }
     return sum != 0;
 #endif
 }
 
 /* Results of `rows` channels from sixteen sums of products each, which lie `part` apart; and whether
-   one of them is not finite. */
+   one of them is not finite. They are settled where `spread` is one. */
 static inline __attribute__((always_inline)) TARGET int
 NAME(join)(const int height, const aten_tiles *tiles, int64_t rows)
 {
@@ -310,7 +325,8 @@ NAME(join)(const int height, const aten_tiles *tiles, int64_t rows)
                 const ELEMENT *odd = lines[2 * i + 1] + here->place;
                 ELEMENT *to = out + here->out + i * tiles->out_line;
                 if (tiles->spread == 1)
-                    found |= NAME(interleave)(even, odd, count, to + 2 * here->column);
+                    found |= NAME(interleave)(tiles->finish, even, odd, count,
+                                              to + 2 * here->column);
                 else
                     found |= NAME(join_spread)(tiles->spread, even, odd, here->count,
                                                here->column, tiles->length, to);

@@ -1,5 +1,6 @@
 """Convolutions of float32 and float64 by kernels of our own."""
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint16_t
 
 from aten._core.tensor.tensor_impl cimport TensorImpl
@@ -82,6 +83,7 @@ cdef extern from "convolution_structures.h" nogil:
     ctypedef struct aten_tiles:
         const void* sums
         const void* bias
+        const aten_finish* finish
         void* out
         int64_t width, part, bias_step, out_channel, out_line, seen, spread, length
         int64_t pieces
@@ -127,6 +129,10 @@ cdef extern from "convolution_structures.h" nogil:
 
 # The kernels for the widest vectors in use.
 cdef const aten_window_kernels* kernels_of(bint is_double) noexcept nogil
+
+cdef inline bint leaves_as_is(const aten_finish* finish) noexcept nogil:
+    return (finish.activation == ATEN_CUT and not finish.adds
+            and finish.low == -INFINITY and finish.high == INFINITY)
 
 # From (residual or None, low, high, activation): the residual lies as `out` does.
 cdef int read_finish(aten_finish* finish, TensorImpl out, given) except -1

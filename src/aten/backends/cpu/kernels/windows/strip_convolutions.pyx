@@ -13,7 +13,6 @@ is summed as in every product: its bits depend neither on threads nor on other i
 """
 
 from cpython.object cimport PyObject
-from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -33,8 +32,9 @@ from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Product, multiply_st
                                                             turn_floats)
 from aten.backends.cpu.kernels.matrix.strips cimport are_strips, is_without_gaps
 from aten.backends.cpu.kernels.windows.convolution_calls cimport is_plain, read_activation
-from aten.backends.cpu.kernels.windows.direct cimport (ATEN_CUT, aten_finish, aten_window_kernels,
-                                                          kernels_of)
+from aten.backends.cpu.kernels.windows.direct cimport (
+    aten_finish, aten_window_kernels, kernels_of, leaves_as_is,
+)
 
 cdef enum:
     # Arguments of `fused::strips_convolution`, by their places on the stack.
@@ -411,10 +411,6 @@ cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
         index = until
 
 
-cdef inline bint _leaves_as_is(const aten_finish* finish) noexcept nogil:
-    return finish.activation == ATEN_CUT and finish.low == -INFINITY and finish.high == INFINITY
-
-
 cdef inline int64_t _row_of(const Convolution* work, int64_t share) noexcept nogil:
     """Where a share of an image's rows begins: shares are whole tiles, but for the last one."""
     if share == work.cuts:
@@ -442,8 +438,9 @@ cdef void _multiply(const Convolution* work, int64_t image, int64_t strip, int64
         product.rows = min(work.together - image, <int64_t>ROWS)
         product.out.data = out + first * SIZE
         multiply_strips_here(&product, work.width)
-        work.kernels.finish(&work.finish, True, product.out.data, product.out.row_stride,
-                            product.rows, columns)
+        if not leaves_as_is(&work.finish):
+            work.kernels.finish(&work.finish, True, product.out.data, product.out.row_stride,
+                                product.rows, columns)
         return
     product.rows = end - begin
     product.out.data = <char*>sums
@@ -451,7 +448,7 @@ cdef void _multiply(const Convolution* work, int64_t image, int64_t strip, int64
     multiply_strips_here(&product, work.width)
     out += (first * work.product.rows + begin) * SIZE
     # What has no other operand is done where sums lie in whole vectors.
-    if not work.finish.adds and not _leaves_as_is(&work.finish):
+    if not work.finish.adds and not leaves_as_is(&work.finish):
         work.kernels.finish(&work.finish, True, sums, work.width, product.rows, columns)
     turn_floats(sums, work.width, product.rows, columns, <float*>out, work.product.rows)
     if work.finish.adds:

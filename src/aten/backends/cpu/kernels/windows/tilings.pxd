@@ -25,14 +25,12 @@ cdef struct Tiling:
     int64_t offsets[SEEN]
     int64_t seen            # elements of a tile: SEEN, or SIDE where there are lines alone
     int64_t dilation[2]
-    bint in_rounds          # weights have no room in the second cache
+    bint in_rounds          # threads share channels of the result in place of bands
     int64_t columns         # tiles of a line in a band
     int64_t copies          # of a line: of every other element, or of all that a tile sees
     int64_t rows            # lines of tiles in a band
     int64_t across          # bands of an image along its lines, and all of them
     int64_t bands
-    int64_t rows_each       # channels of a result in a piece
-    int64_t down
 
 cdef void plan_tiles(Tiling* tiling, const aten_windows* work,
                      const aten_window_kernels* kernels) noexcept nogil

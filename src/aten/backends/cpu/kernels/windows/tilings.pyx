@@ -21,10 +21,9 @@ cdef enum:
     BAND = 1 << 16
     TILES = 256
     PIECES_PER_THREAD = 2
-    # Channels of a result in a piece.
-    LEAST_ROWS = 32
-    # Weights, before there are sixteen of nine, that have no room in the second cache.
-    MANY_WEIGHTS = 1 << 14
+    # Weights, before there are sixteen of nine, that have no room in the second cache beside what they
+    # are multiplied with.
+    MANY_WEIGHTS = 1 << 12
     # Hundredths of cycles that a vector takes: its products with a weight where it is alone in a strip,
     # and where it is not; what tiles of it see of a channel, their results of one, and its copy.
     ALONE = 73
@@ -41,6 +40,9 @@ cdef void plan_tiles(Tiling* tiling, const aten_windows* work,
     tiling.in_rounds = work.groups * work.outputs * work.inputs >= MANY_WEIGHTS
     _describe_tiles(tiling)
     _cut(tiling)
+    if not tiling.in_rounds and _bands_of_all(tiling) < _wanted_pieces():
+        tiling.in_rounds = True
+        _cut(tiling)
     _place_seen(tiling)
 
 
@@ -99,8 +101,6 @@ cdef void _cut(Tiling* tiling) noexcept nogil:
     """Choose bands and pieces."""
     cdef const aten_windows* work = tiling.work
     cdef int64_t length = tiling.tiles.sizes[2], spread = tiling.dilation[1]
-    cdef int64_t images = work.batch * work.groups
-    cdef int64_t wanted = PIECES_PER_THREAD * thread_count()
     cdef int64_t across, least = -1
     for across in range((length + 2 * TILES - 1) // (2 * TILES), 4 + length // (2 * TILES)):
         _cut_lines(tiling, across, 2, &least)
@@ -108,14 +108,15 @@ cdef void _cut(Tiling* tiling) noexcept nogil:
     tiling.across = (length + tiling.columns - 1) // tiling.columns
     tiling.sliding.pitch = _pitch_of(tiling, tiling.columns, tiling.copies)
     tiling.bands = (tiling.tiles.sizes[1] + tiling.rows - 1) // tiling.rows * tiling.across
-    tiling.rows_each = work.outputs
-    tiling.down = 1
-    if images * tiling.bands < wanted:
-        tiling.down = (wanted + images * tiling.bands - 1) // (images * tiling.bands)
-        tiling.rows_each = max(<int64_t>LEAST_ROWS,
-                               (work.outputs + tiling.down - 1) // tiling.down)
-        tiling.rows_each = (tiling.rows_each + 7) // 8 * 8
-        tiling.down = (work.outputs + tiling.rows_each - 1) // tiling.rows_each
+
+
+cdef inline int64_t _bands_of_all(const Tiling* tiling) noexcept nogil:
+    return tiling.work.batch * tiling.work.groups * tiling.bands
+
+
+cdef inline int64_t _wanted_pieces() noexcept nogil:
+    cdef int64_t threads = thread_count()
+    return 1 if threads == 1 else PIECES_PER_THREAD * threads
 
 
 cdef inline int64_t _pitch_of(const Tiling* tiling, int64_t columns, int64_t copies) noexcept nogil:
@@ -146,19 +147,24 @@ cdef void _cut_lines(Tiling* tiling, int64_t across, int64_t copies, int64_t* le
 
 cdef int64_t _cost(const Tiling* tiling, int64_t rows, int64_t columns,
                    int64_t copies) noexcept nogil:
-    """About how many cycles all bands take, if they have so many lines and tiles across."""
-    cdef int64_t lines = tiling.tiles.sizes[1], length = tiling.tiles.sizes[2]
+    """About how many hundredths of cycles all threads together are kept, if bands have so many lines
+    and tiles across."""
+    cdef int64_t down = tiling.tiles.sizes[1] // rows, rest = tiling.tiles.sizes[1] % rows
+    cdef int64_t across = tiling.tiles.sizes[2] // columns
+    cdef int64_t narrow = tiling.tiles.sizes[2] % columns
+    cdef int64_t images = tiling.work.batch * tiling.work.groups, threads = thread_count()
+    cdef int64_t pieces = images * (down + (rest > 0)) * (across + (narrow > 0))
     cdef int64_t whole = _cost_of(tiling, rows, columns, copies)
-    cdef int64_t down = lines // rows, rest = lines % rows
-    cdef int64_t narrow = length % columns
-    cdef int64_t cost = length // columns * down * whole
+    cdef int64_t cost = across * down * whole
     if rest > 0:
-        cost += length // columns * _cost_of(tiling, rest, columns, copies)
+        cost += across * _cost_of(tiling, rest, columns, copies)
     if narrow > 0:
         cost += down * _cost_of(tiling, rows, narrow, copies)
     if narrow > 0 and rest > 0:
         cost += _cost_of(tiling, rest, narrow, copies)
-    return cost
+    if tiling.in_rounds:
+        return images * cost
+    return max(images * cost, (pieces + threads - 1) // threads * threads * whole)
 
 
 cdef int64_t _cost_of(const Tiling* tiling, int64_t rows, int64_t columns,
@@ -173,8 +179,8 @@ cdef int64_t _cost_of(const Tiling* tiling, int64_t rows, int64_t columns,
     cdef int64_t products = wider * _strip_cost(each + 1) + (strips - wider) * _strip_cost(each)
     cdef int64_t copied = (_slots_of(tiling, copies) * (rows + tiling.sliding.slots.reach_y)
                            * ((pitch + lanes - 1) // lanes))
-    return (tiling.seen * work.inputs * work.outputs * products
-            + vectors * (work.inputs * SEE + work.outputs * JOIN) + copied * work.inputs * COPY)
+    return (work.outputs * (tiling.seen * work.inputs * products + vectors * JOIN)
+            + work.inputs * (vectors * SEE + copied * COPY))
 
 
 cdef inline int64_t _strip_cost(int64_t vectors) noexcept nogil:

@@ -26,7 +26,7 @@ from libc.string cimport memcpy, memset
 
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.windows.direct cimport (
-    ATEN_VECTORS, aten_tile_piece, aten_tiles, aten_window_kernels, aten_window_tile, aten_windows,
+    ATEN_CUT, ATEN_VECTORS, aten_tile_piece, aten_tiles, aten_window_kernels, aten_window_tile, aten_windows,
 )
 from aten.backends.cpu.kernels.windows.sliding cimport Sliding, copy_slots
 from aten.backends.cpu.kernels.windows.tilings cimport (
@@ -134,7 +134,7 @@ cdef bint convolve_tiles(const aten_windows* work, const aten_window_kernels* ke
         return False
     parallel_for(channels, max(<int64_t>1, (1 << 12) // work.inputs), _spread_all, &run)
     if not run.failed:
-        parallel_for(work.batch * work.groups * tiling.bands * tiling.down, 1, _run_pieces, &run)
+        parallel_for(work.batch * work.groups * tiling.bands, 1, _run_pieces, &run)
     free(run.weights)
     return not run.failed
 
@@ -285,16 +285,15 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef const aten_windows* work = tiling.work
     cdef int64_t index
     cdef Piece piece
-    cdef char* memory = _take(run, &piece, work.inputs, _panels_of(tiling, 1), tiling.rows_each)
+    cdef char* memory = _take(run, &piece, work.inputs, _panels_of(tiling, 1), work.outputs)
     if memory == NULL:
         return
     piece.weight_part = run.weight_part
     for index in range(begin, end):
-        _find_band(tiling, &piece, index // tiling.down)
-        piece.row = index % tiling.down * tiling.rows_each
-        piece.rows = min(tiling.rows_each, work.outputs - piece.row)
-        piece.weights = run.weights + (
-            (piece.group * work.outputs + piece.row) * run.weight_row * SIZE)
+        _find_band(tiling, &piece, index)
+        piece.row = 0
+        piece.rows = work.outputs
+        piece.weights = run.weights + piece.group * work.outputs * run.weight_row * SIZE
         _run_piece(run, &piece)
     free(memory)
 
@@ -448,16 +447,22 @@ cdef void _finish(const Tiling* tiling, const Piece* piece) noexcept nogil:
     cdef int64_t first = 2 * piece.column
     cdef int64_t last = min(work.sizes[2], 2 * (piece.column + piece.columns))
     cdef int64_t line, half, y
-    if work.finish == NULL:
+    cdef bint settles = not _settles_itself(tiling)
+    if work.finish == NULL or not settles and work.finish.activation == ATEN_CUT:
         return
     for line in range(piece.lines):
         for half in range(2):
             y = first_of(piece.line + line, tiling.dilation[0]) + half * tiling.dilation[0]
             if y < work.sizes[1]:
                 tiling.kernels.finish(
-                    work.finish, True,
+                    work.finish, settles,
                     _channel_of(tiling, piece, 0) + (y * work.out_strides[1] + first) * SIZE,
                     work.out_channel, piece.rows, last - first)
+
+
+cdef inline bint _settles_itself(const Tiling* tiling) noexcept nogil:
+    """Whether results are settled as they are joined."""
+    return tiling.dilation[1] == 1
 
 
 cdef inline char* _channel_of(const Tiling* tiling, const Piece* piece, int64_t row) noexcept nogil:
@@ -486,6 +491,7 @@ cdef void _multiply_strip(Run* run, const Piece* piece, const char* panels, int6
     tile.bias_step = tile.source_row = 0
     tile.ahead = False
     tile.finish = NULL
+    tiles.finish = work.finish if _settles_itself(tiling) else NULL
     tiles.sums = piece.sums
     tiles.bias = NULL
     tiles.bias_step = work.bias_step
