@@ -98,10 +98,11 @@ static TARGET void NAME(spread_weights)(const void *source, int64_t seen, int64_
 }
 
 /* Of each of some lines of `length` elements the ones from `first` on: `count` to one place, every other
-   element, and those between them to another; zeros where there is no line. */
+   element, and those between them to another; zeros where there is no line. What lies `ahead` elements
+   further is soon asked for. */
 static TARGET void NAME(part_lines)(const void *source, int64_t source_line, int64_t length,
-                                    int64_t first, int64_t count, int64_t lines, void *even,
-                                    void *odd)
+                                    int64_t first, int64_t count, int64_t lines, int64_t ahead,
+                                    void *even, void *odd)
 {
     int64_t line, place;
     for (line = 0; line < lines; line++) {
@@ -112,6 +113,8 @@ static TARGET void NAME(part_lines)(const void *source, int64_t source_line, int
             const ELEMENT *at = from + 2 * place;
             const int64_t before = -(first + 2 * place), rest = length + before;
             NAME(vector) low, high;
+            __builtin_prefetch(at + ahead);
+            __builtin_prefetch(at + ahead + LANES);
             if (before <= 0 && rest >= 2 * LANES) {
                 low = NAME(load)(at);
                 high = NAME(load)(at + LANES);
@@ -324,6 +327,10 @@ NAME(join)(const int height, const aten_tiles *tiles, int64_t rows)
                 const ELEMENT *even = lines[2 * i] + here->place;
                 const ELEMENT *odd = lines[2 * i + 1] + here->place;
                 ELEMENT *to = out + here->out + i * tiles->out_line;
+                /* Where the row after the next will be stored is on its way meanwhile. */
+                const ELEMENT *ahead = to + 2 * here->column + 2 * tiles->out_channel;
+                for (place = 0; place < count; place += ATEN_LINE)
+                    __builtin_prefetch(ahead + place, 1);
                 if (tiles->spread == 1)
                     found |= NAME(interleave)(tiles->finish, even, odd, count,
                                               to + 2 * here->column);

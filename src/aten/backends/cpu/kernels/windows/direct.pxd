@@ -118,7 +118,8 @@ cdef extern from "convolution_structures.h" nogil:
         void (*spread_weights)(const void* source, int64_t seen, int64_t width, int64_t count,
                                void* target, int64_t to_part) noexcept nogil
         void (*part_lines)(const void* source, int64_t source_line, int64_t length, int64_t first,
-                           int64_t count, int64_t lines, void* even, void* odd) noexcept nogil
+                           int64_t count, int64_t lines, int64_t ahead, void* even,
+                           void* odd) noexcept nogil
         void (*copy_spread)(const void* source, int64_t step, int64_t length, int64_t first,
                             int64_t spread, int64_t count, void* target) noexcept nogil
         int (*join_tiles)(const aten_tiles* tiles, int64_t rows) noexcept nogil

@@ -37,7 +37,7 @@ cdef void plan_tiles(Tiling* tiling, const aten_windows* work,
                      const aten_window_kernels* kernels) noexcept nogil:
     tiling.work = work
     tiling.kernels = kernels
-    tiling.in_rounds = work.groups * work.outputs * work.inputs >= MANY_WEIGHTS
+    tiling.in_rounds = work.groups * work.outputs * work.inputs > MANY_WEIGHTS
     _describe_tiles(tiling)
     _cut(tiling)
     if not tiling.in_rounds and _bands_of_all(tiling) < _wanted_pieces():

@@ -41,6 +41,8 @@ cdef enum:
     FEWEST_OF_LINES = 80
     # Elements of copies that stay in the first cache until their strips are made.
     NEAR = 1 << 12
+    # Channels that are on their way to the cache while one is copied.
+    AHEAD = 2
     # Channels of a result multiplied at a time: their sums stay in the second cache.
     ROWS = 64
     # Of rounds: so many channels of a result are a piece, and so many elements of panels at least a
@@ -406,7 +408,7 @@ cdef void _copy_parted(const Tiling* tiling, const Piece* piece, int64_t channel
         tiling.kernels.part_lines(
             data + (y + above * step) * work.input_strides[1] * SIZE, step * work.input_strides[1],
             work.input_sizes[2], 2 * piece.column + sliding.slots.x[slot], pitch, below - above,
-            to + above * pitch * SIZE, to + plane + above * pitch * SIZE)
+            AHEAD * work.input_channel, to + above * pitch * SIZE, to + plane + above * pitch * SIZE)
 
 
 cdef void _copy_spread(const Tiling* tiling, const Piece* piece, int64_t channel,
