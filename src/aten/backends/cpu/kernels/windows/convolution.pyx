@@ -20,6 +20,7 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, coun
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.gemm cimport multiplies
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer
+from aten.backends.cpu.kernels.windows.blocks cimport convolve_blocks, has_blocks
 from aten.backends.cpu.kernels.windows.columns cimport (
     GRAIN, RELEASE_THRESHOLD, SPATIAL, Convolution, Image, gather_all, spread_all,
 )
@@ -117,6 +118,9 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
         with nogil:
             parallel_for(work.batch * work.groups,
                          max(<int64_t>1, GRAIN // (4 * work.positions + 1)), _spread_planes, &work)
+    elif has_blocks(&work):
+        with nogil:
+            work.failed = not convolve_blocks(&work)
     elif _remainders(&work) <= FEW_REMAINDERS and not _is_spread(&work):
         _convolve_transposed(&work, scratch)
     else:

@@ -188,7 +188,7 @@ static TARGET void NAME(turn_lines)(const void *data, const int64_t *offsets, in
 
 static const aten_window_kernels NAME(kernels) = {
     LANES, ROWS, NAME(pack), NAME(multiply), NAME(dots), NAME(slide), NAME(slide_grid),
-    PLANES,    NAME(copy_lines), NAME(weigh), NAME(turn), NAME(turn_lines),
+    PLANES,    NAME(copy_lines), NAME(zip_lines), NAME(weigh), NAME(turn), NAME(turn_lines),
     NAME(slide_channels), NAME(finish), TRANSFORMS,
 };
 

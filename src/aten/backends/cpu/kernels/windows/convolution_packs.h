@@ -51,6 +51,25 @@ static TARGET void NAME(copy_lines)(const void *source, int64_t source_line, int
     }
 }
 
+/* `count` elements of each of two lines, by turns. */
+static TARGET void NAME(zip_lines)(const void *even, const void *odd, int64_t count, void *target)
+{
+    const ELEMENT *one = even, *other = odd;
+    ELEMENT *to = target;
+    int64_t place = 0;
+#ifdef ZIPPED
+    for (; place + LANES <= count; place += LANES) {
+        const NAME(vector) first = NAME(load)(one + place), second = NAME(load)(other + place);
+        *(NAME(unaligned) *)(to + 2 * place) = ZIPPED(0, first, second);
+        *(NAME(unaligned) *)(to + 2 * place + LANES) = ZIPPED(1, first, second);
+    }
+#endif
+    for (; place < count; place++) {
+        to[2 * place] = one[place];
+        to[2 * place + 1] = other[place];
+    }
+}
+
 /* One vector of a panel for every channel. Its lanes come from `pieces` places, each with a mask;
    the others are zero. */
 static inline __attribute__((always_inline)) TARGET void

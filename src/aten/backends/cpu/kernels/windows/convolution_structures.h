@@ -144,6 +144,7 @@ typedef struct {
     void (*copy_lines)(const void *source, int64_t source_line, int64_t step, int64_t low,
                        int64_t high, int64_t count, int64_t lines, void *target,
                        int64_t target_line);
+    void (*zip_lines)(const void *even, const void *odd, int64_t count, void *target);
     void (*weigh)(const aten_weighing *block);
     void (*turn)(const void *source, int64_t source_row, int64_t rows, int64_t count, void *target,
                  int64_t width);

@@ -110,6 +110,8 @@ cdef extern from "convolution_structures.h" nogil:
         void (*copy_lines)(const void* source, int64_t source_line, int64_t step, int64_t low,
                            int64_t high, int64_t count, int64_t lines, void* target,
                            int64_t target_line) noexcept nogil
+        void (*zip_lines)(const void* even, const void* odd, int64_t count,
+                          void* target) noexcept nogil
         void (*see_tiles)(const void* source, const int64_t* offsets, int64_t seen,
                           int64_t channels, int64_t from_channel, int64_t vectors, void* target,
                           int64_t to_channel, int64_t to_part) noexcept nogil
@@ -150,6 +152,8 @@ cdef bint convolve_taps_first(const aten_windows* work) noexcept nogil
 cdef bint sums_in_order(const aten_windows* work) noexcept nogil
 # Whether some of its positions are so few that they are summed in an order of their own.
 cdef bint leaves_few(const aten_windows* work) noexcept nogil
+cdef bint multiply_panels_here(const aten_windows* work, const aten_window_kernels* kernels,
+                               int size) noexcept nogil
 cdef bint multiply_here(const aten_windows* work, const aten_window_kernels* kernels,
                         int size) noexcept nogil
 

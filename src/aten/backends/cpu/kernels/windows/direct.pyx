@@ -310,10 +310,10 @@ cdef bint multiply_here(const aten_windows* work, const aten_window_kernels* ker
     cdef int taken = glide_here(work, kernels, size)
     if taken != 0:
         return taken > 0
-    return _multiply_panels_here(work, kernels, size)
+    return multiply_panels_here(work, kernels, size)
 
 
-cdef bint _multiply_panels_here(const aten_windows* work, const aten_window_kernels* kernels,
+cdef bint multiply_panels_here(const aten_windows* work, const aten_window_kernels* kernels,
                                 int size) noexcept nogil:
     cdef Panels panels
     panels.work = work
