@@ -77,11 +77,24 @@ class Recurrent(nn.Module):
         return self.lstm(x)[0].tanh()
 
 
+class Shelved(nn.Module):
+    """Bags of several tables, which are one call with as many results."""
+
+    def __init__(self):
+        super().__init__()
+        self.tables = nn.ModuleList(nn.EmbeddingBag(30, 12, mode="sum") for _ in range(5))
+
+    def forward(self, places):
+        offsets = aten.arange(0, 8, 2)
+        return aten.stack([one(places[:, at], offsets) for at, one in enumerate(self.tables)])
+
+
 PROGRAMS = {
     "normalized": (Normalized, lambda: (aten.randn(7, 64),)),
     "convolved": (Convolved, lambda: (aten.randn(2, 3, 9, 11),)),
     "attending": (Attending, lambda: (aten.arange(12).view(2, 6), aten.randn(6, 6))),
     "wide": (Wide, lambda: (aten.randn(5, 260),)),
+    "shelved": (Shelved, lambda: (aten.arange(40).view(8, 5) % 29,)),
     "recurrent": (Recurrent, lambda: (aten.randn(3, 5, 16),)),
 }
 

@@ -17,10 +17,11 @@ from aten.backends.cpu.kernels.windows.expanding import (
     InvertedResidualKernel,
 )
 from aten.backends.cpu.kernels.windows.strip_convolutions import StripsConvolutionKernel
-from aten.backends.cpu.operators import recurrent
+from aten.backends.cpu.operators import embedding, recurrent
 from aten.backends.cpu.operators.windows import conv, pool
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import place_of
+from aten.ops.indexing.embedding import FUSED_BAGS
 from aten.ops.linear_algebra.strips import STRIPS
 from aten.ops.networks.gates import GATES, SEQUENCES
 from aten.ops.reductions.fused import FUSED
@@ -30,6 +31,7 @@ from aten.ops.windows.pool import FUSED_POOLS
 # The CPU's own functions, and what serves ordinary calls before one is asked.
 _OF_CPU: dict[str, Callable[..., Any]] = {
     "convolution_epilogue": conv.convolution_epilogue,
+    "embedding_bags": embedding.embedding_bags,
     "lstm_blocks_sequence": recurrent.lstm_blocks_sequence,
     "lstm_sequence": recurrent.lstm_sequence,
     "max_pool2d": pool.largest_of_windows,
@@ -49,7 +51,13 @@ def load() -> None:
         _define(schema, fold, "fused", structured.install_loops_reduction)
     for schema, pointwise in GATES.items():
         _define(schema, pointwise, "pointwise", structured.install_loops_pointwise)
-    for schema, composition in {**SEQUENCES, **STRIPS, **EPILOGUES, **FUSED_POOLS}.items():
+    for schema, composition in {
+        **SEQUENCES,
+        **STRIPS,
+        **EPILOGUES,
+        **FUSED_POOLS,
+        **FUSED_BAGS,
+    }.items():
         op = registry.define("fused", schema, kind="fused")
         key = DispatchKey.CompositeExplicitAutograd
         op.register(key, ShieldedKernel(composition), place_of(composition))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import prod
 
+from aten.compiler.rewrites.bags import with_bags_together
 from aten.compiler.rewrites.choosing import Choices
 from aten.compiler.rewrites.epilogues import with_epilogues, with_padding
 from aten.compiler.rewrites.expansions import with_expansions
@@ -33,7 +34,7 @@ def prepared(graph: Graph, steady: frozenset[str], strips: bool, choices: Choice
     """
     graph = with_row_major_sums(without_unused(known_moments(graph, steady)))
     graph = with_row_major_norms(graph)
-    graph = with_epilogues(with_padding(without_places(graph)))
+    graph = with_epilogues(with_padding(with_bags_together(without_places(graph))))
     if not strips:
         return graph
     graph = with_expansions(graph, _steady_nodes(graph, steady), choices)

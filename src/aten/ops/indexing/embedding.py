@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from aten._core.base.dtypes import dtype
@@ -139,6 +140,39 @@ def embedding_bag_from(
         return means, bags.to(indices.dtype), sizes, sizes.clone()
     maxima, origins = _maxima(rows, targets, indices, counted, count)
     return maxima, bags.to(indices.dtype), sizes.to(offsets.dtype), origins
+
+
+def embedding_bags(
+    weights: Sequence[Tensor],
+    indices: Sequence[Tensor],
+    offsets: Sequence[Tensor],
+    include_last_offset: bool = False,
+) -> list[Tensor]:
+    """The sums of bags of rows of several tables, as `_embedding_bag` has them.
+
+    Raises RuntimeError for lists of different lengths, and what `_embedding_bag` raises.
+    """
+    check_shelf(weights, indices, offsets)
+    bag = ops.aten._embedding_bag.default
+    given = zip(weights, indices, offsets, strict=True)
+    return [bag(*one, include_last_offset=include_last_offset)[0] for one in given]
+
+
+def check_shelf(*lists: Sequence[Tensor]) -> None:
+    """Raises RuntimeError for lists of different lengths."""
+    lengths = [len(one) for one in lists]
+    if len(set(lengths)) > 1:
+        raise RuntimeError(
+            f"embedding_bags: expected indices and offsets for each table, got {lengths[1]} and"
+            f" {lengths[2]} for {lengths[0]} tables"
+        )
+
+
+# Operators of the namespace `fused`, which compiled programs call and nobody else: their schemas.
+FUSED_BAGS: dict[str, Callable[..., list[Tensor]]] = {
+    "embedding_bags(Tensor[] weights, Tensor[] indices, Tensor[] offsets,"
+    " bool include_last_offset=False) -> Tensor[]": embedding_bags,
+}
 
 
 def gives_bags(weight: Tensor, per_sample_weights: Tensor | None, padding_idx: int) -> bool:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aten._core.tensor.tensor import Tensor
-from aten.backends.cpu.kernels.indexing.bags import fold_bags
+from aten.backends.cpu.kernels.indexing.bags import fold_bags, sum_bags
 from aten.backends.cpu.kernels.indexing.taking import take as take_slices
 from aten.backends.cpu.operators.places import check_range
 from aten.ops.definition import op
-from aten.ops.indexing.embedding import check_bags, check_renorm, check_table, gives_bags
+from aten.ops.indexing import embedding as definitions
+from aten.ops.indexing.embedding import (
+    check_bags,
+    check_renorm,
+    check_shelf,
+    check_table,
+    gives_bags,
+)
 from aten.ops.indexing.scatter import INT64
 from aten.registry import ops
 
@@ -85,6 +94,20 @@ def embedding_bag_from(
     if mode == _MEAN:
         return made, _like(bags, indices), sizes, sizes.clone()
     return made, _like(bags, indices), sizes, _like(origins, indices)
+
+
+def embedding_bags(
+    weights: Sequence[Tensor],
+    indices: Sequence[Tensor],
+    offsets: Sequence[Tensor],
+    include_last_offset: bool = False,
+) -> list[Tensor]:
+    """Sums of several tables: see `aten.ops.indexing.embedding.embedding_bags`."""
+    check_shelf(weights, indices, offsets)
+    made = sum_bags(weights, indices, offsets, int(include_last_offset))
+    if made is None:
+        return definitions.embedding_bags(weights, indices, offsets, include_last_offset)
+    return made
 
 
 def _like(numbers: Tensor, other: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
 from aten._core.dispatch.fast_path import FastPath
@@ -14,6 +14,12 @@ def fold_bags(
     padding: int,
     lists_bags: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+def sum_bags(
+    tables: Sequence[Tensor],
+    indices: Sequence[Tensor],
+    offsets: Sequence[Tensor],
+    without: int,
+) -> list[Tensor] | None: ...
 
 class BagsKernel(FastPath):
     def __init__(

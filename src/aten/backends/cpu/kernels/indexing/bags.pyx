@@ -7,6 +7,7 @@ Rows are folded in the order of the bag, column by column, so that threads may s
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from aten._core.base.bounded cimport narrow_index, wide_index, within
@@ -72,6 +73,7 @@ cdef struct Bags:
     int64_t columns
     int64_t rows
     const char* indices
+    int64_t step                    # between them, in elements
     bint narrow                     # 32-bit indices
     const int64_t* begins           # of each bag among the indices; last, the end of the last one
     int64_t total                   # indices
@@ -88,6 +90,10 @@ cdef inline int64_t _integer(const char* numbers, bint narrow, int64_t place) no
     if narrow:
         return narrow_index(<const int32_t*>numbers + place)
     return wide_index(<const int64_t*>numbers + place)
+
+
+cdef inline int64_t _index(const Bags* bags, int64_t place) noexcept nogil:
+    return _integer(bags.indices, bags.narrow, place * bags.step)
 
 
 cdef inline const Real* _row(const Bags* bags, int64_t row, int64_t first, int64_t count,
@@ -115,7 +121,7 @@ cdef inline void _add(const Bags* bags, int64_t begin, int64_t end, int64_t firs
     for column in range(count):
         held[column] = 0
     for place in range(begin, end):
-        index = _integer(bags.indices, bags.narrow, place)
+        index = _index(bags, place)
         if index == bags.padding:
             continue
         row = _row(bags, index, first, count, room)
@@ -146,10 +152,10 @@ cdef inline void _add_directly(const Bags* bags, int64_t begin, int64_t end,
         if plain:
             count = last - begin
             for place in range(count):
-                rows[place] = within(wide_index(indices + begin + place), bags.rows)
+                rows[place] = within(wide_index(indices + (begin + place) * bags.step), bags.rows)
             begin = last
         while begin < last:
-            index = _integer(bags.indices, bags.narrow, begin)
+            index = _index(bags, begin)
             rows[count] = within(index, bags.rows)
             if weighted:
                 weights[count] = (<const Real*>bags.weights)[begin]
@@ -174,7 +180,7 @@ cdef inline void _greatest(const Bags* bags, int64_t begin, int64_t end, int64_t
         held[column] = 0
         origins[column] = 0
     for place in range(begin, end):
-        index = _integer(bags.indices, bags.narrow, place)
+        index = _index(bags, place)
         if index == bags.padding:
             continue
         row = _row(bags, index, first, count, room)
@@ -212,7 +218,7 @@ cdef inline void _fold_bag(const Bags* bags, int64_t bag, Real unused) noexcept 
     cdef Real* sums
     if bags.padding >= 0:
         for place in range(begin, end):
-            kept -= _integer(bags.indices, bags.narrow, place) == bags.padding
+            kept -= _index(bags, place) == bags.padding
     if bags.kept != NULL:
         bags.kept[bag] = kept
     if bags.bag_of != NULL:
@@ -243,7 +249,7 @@ cdef void _ask_for(const Bags* bags, int64_t bag) noexcept nogil:
     cdef int64_t place, offset, width = min(bags.columns * item_size(bags.code), NEAR)
     cdef const char* row
     for place in range(bags.begins[bag], min(bags.begins[bag + 1], bags.begins[bag] + FEW)):
-        row = bags.table + _integer(bags.indices, bags.narrow, place) * bags.row_step
+        row = bags.table + _index(bags, place) * bags.row_step
         offset = 0
         while offset < width:
             __builtin_prefetch(row + offset)
@@ -354,6 +360,7 @@ def fold_bags(Tensor table not None, Tensor indices not None, Tensor offsets not
     bags.columns = table.sizes[1]
     bags.rows = table.sizes[0]
     bags.indices = <char*>const_data_pointer(indices)
+    bags.step = 1
     bags.narrow = indices.dtype_code == INT32
     bags.begins = <int64_t*>data_pointer(begins)
     bags.total = indices.count
@@ -400,7 +407,49 @@ cdef class BagsKernel(FastPath):
 
 cdef inline bint _are_numbers(TensorImpl numbers) noexcept:
     return ((numbers.dtype_code == INT64 or numbers.dtype_code == INT32) and numbers.rank == 1
-            and numbers.contiguous and numbers.device_type == CPU)
+            and numbers.device_type == CPU and not is_lazy(numbers))
+
+
+cdef inline bint _are_ordinary(TensorImpl table, TensorImpl indices, TensorImpl offsets,
+                               int64_t without) noexcept:
+    """Whether they are a float32 table whose rows are runs of memory, and a few bags of it."""
+    return (table.dtype_code == FLOAT32 and table.rank == 2 and table.device_type == CPU
+            and not is_lazy(table) and table.sizes[1] > 0 and table.strides[1] == 1
+            and _are_numbers(indices) and _are_numbers(offsets) and offsets.contiguous
+            and 0 < offsets.count - without <= MOST_BAGS)
+
+
+cdef int _describe_sums(Bags* bags, TensorImpl table, TensorImpl indices, TensorImpl offsets,
+                        TensorImpl out, int64_t* begins) except -1:
+    """All that folding takes. False for offsets and indices that are refused."""
+    cdef int64_t place
+    bags.indices = <const char*>const_data_pointer(indices)
+    bags.step = indices.strides[0]
+    bags.narrow = indices.dtype_code == INT32
+    bags.total = indices.count
+    bags.rows = table.sizes[0]
+    bags.count = out.sizes[0]
+    if not _read_begins(offsets, bags.count, bags.total, begins):
+        return False
+    for place in range(bags.total):
+        if not 0 <= _index(bags, place) < bags.rows:
+            return False
+    bags.mode, bags.code, bags.direct = SUM, FLOAT32, True
+    bags.table = <const char*>const_data_pointer(table)
+    bags.row_step = table.strides[0] * item_size(FLOAT32)
+    bags.column_step = item_size(FLOAT32)
+    bags.columns = table.sizes[1]
+    bags.begins = begins
+    bags.padding = -1
+    bags.weights = NULL
+    bags.bag_of = bags.kept = bags.origins = NULL
+    bags.out = data_pointer(out)
+    return True
+
+
+cdef inline int64_t _grain(const Bags* bags) noexcept nogil:
+    """Bags that are worth a claim."""
+    return max(GRAIN // (bags.total * bags.columns // bags.count + bags.columns), 1)
 
 
 cdef object _sums(TensorImpl table, TensorImpl indices, TensorImpl offsets, int64_t without):
@@ -412,10 +461,7 @@ cdef object _sums(TensorImpl table, TensorImpl indices, TensorImpl offsets, int6
     cdef int64_t count = offsets.count - without, none = 0
     cdef Tensor out, bag_of, kept, origins
     cdef list memory
-    if (table.dtype_code != FLOAT32 or table.rank != 2 or table.device_type != CPU
-            or is_lazy(table) or table.sizes[1] == 0 or table.strides[1] != 1
-            or not _are_numbers(indices) or not _are_numbers(offsets)
-            or not 0 < count <= MOST_BAGS):
+    if not _are_ordinary(table, indices, offsets, without):
         return None
     sizes[0], sizes[1] = count, table.sizes[1]
     out = make_contiguous(FLOAT32, 2, sizes, CPU, -1)
@@ -423,36 +469,86 @@ cdef object _sums(TensorImpl table, TensorImpl indices, TensorImpl offsets, int6
     kept = make_contiguous(offsets.dtype_code, 1, sizes, CPU, -1)
     origins = make_contiguous(offsets.dtype_code, 1, sizes, CPU, -1)
     # Making them may have run a collection, and that the code of others.
-    if (table.rank != 2 or table.strides[1] != 1 or table.sizes[1] != sizes[1]
-            or not _are_numbers(indices) or not _are_numbers(offsets)
+    if (not _are_ordinary(table, indices, offsets, without) or table.sizes[1] != sizes[1]
             or offsets.count - without != count):
         return None
     for tensor in (table, indices, offsets):
         require_memory(tensor)
     memory = [table.storage, indices.storage, offsets.storage]
-    bags.indices = <const char*>const_data_pointer(indices)
-    bags.narrow = indices.dtype_code == INT32
-    bags.total = indices.count
-    bags.rows = table.sizes[0]
-    if not _read_begins(offsets, count, bags.total, begins):
+    if not _describe_sums(&bags, table, indices, offsets, out, begins):
         return None
-    for place in range(bags.total):
-        if not 0 <= _integer(bags.indices, bags.narrow, place) < bags.rows:
-            return None
-    bags.mode, bags.code, bags.direct = SUM, FLOAT32, True
-    bags.table = <const char*>const_data_pointer(table)
-    bags.row_step = table.strides[0] * item_size(FLOAT32)
-    bags.column_step = item_size(FLOAT32)
-    bags.columns = table.sizes[1]
-    bags.begins = begins
-    bags.count = count
-    bags.padding = -1
-    bags.weights = NULL
-    bags.bag_of = bags.kept = bags.origins = NULL
-    bags.out = data_pointer(out)
     memset(data_pointer(kept), 0, count * item_size(offsets.dtype_code))
     memset(data_pointer(origins), 0, count * item_size(offsets.dtype_code))
     with nogil:
-        parallel_for(count, max(GRAIN // (bags.total * bags.columns // count + bags.columns), 1),
-                     _fold_bags, &bags)
+        parallel_for(count, _grain(&bags), _fold_bags, &bags)
     return out, bag_of, kept, origins
+
+
+cdef struct Shelf:
+    # Tables, and the first bag of each, counted through all; last, how many bags there are.
+    Bags* each
+    int64_t* firsts
+
+
+cdef void _fold_shelf(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Bags begin … end of all tables."""
+    cdef const Shelf* shelf = <const Shelf*>context
+    cdef int64_t table = 0
+    while begin < end:
+        while shelf.firsts[table + 1] <= begin:
+            table += 1
+        _fold_bags(<void*>&shelf.each[table], begin - shelf.firsts[table],
+                   min(end, shelf.firsts[table + 1]) - shelf.firsts[table])
+        begin = shelf.firsts[table + 1]
+
+
+def sum_bags(tables not None, indices not None, offsets not None, int64_t without):
+    """The sums of bags of several tables, shared by threads as one piece of work.
+
+    `tables`, `indices` and `offsets` are as many tensors each, as of `fold_bags` without weights and
+    padding; the last `without` offsets of each, 0 or 1, are ends and no bags. Returns a list of sums,
+    or None where a table is not of float32 with rows that are runs of memory, where bags are none or
+    many, and for what would be refused.
+    """
+    cdef list operands = [(table, numbers, begins) for table, numbers, begins
+                          in zip(tables, indices, offsets, strict=True)]
+    cdef list sums = []
+    cdef list memory = []
+    cdef Tensor table, numbers, begins, out
+    cdef int64_t count = len(operands), place, bags = 0, grain = 1
+    cdef int64_t sizes[2]
+    cdef int64_t* room
+    cdef Shelf shelf
+    for table, numbers, begins in operands:
+        if not _are_ordinary(table, numbers, begins, without):
+            return None
+        sizes[0], sizes[1] = begins.count - without, table.sizes[1]
+        sums.append(make_contiguous(FLOAT32, 2, sizes, CPU, -1))
+        bags += sizes[0] + 1
+    # Making them may have run a collection, and that the code of others.
+    for (table, numbers, begins), out in zip(operands, sums):
+        if (not _are_ordinary(table, numbers, begins, without) or table.sizes[1] != out.sizes[1]
+                or begins.count - without != out.sizes[0]):
+            return None
+        for tensor in (table, numbers, begins):
+            require_memory(tensor)
+            memory.append((<TensorImpl>tensor).storage)
+    shelf.each = <Bags*>malloc(count * sizeof(Bags) + (count + 1 + bags) * sizeof(int64_t))
+    if shelf.each == NULL:
+        raise MemoryError("embedding_bags: no memory for where bags begin")
+    shelf.firsts = <int64_t*>(shelf.each + count)
+    shelf.firsts[0] = 0
+    room = shelf.firsts + count + 1
+    for place in range(count):
+        table, numbers, begins = operands[place]
+        out = sums[place]
+        if not _describe_sums(&shelf.each[place], table, numbers, begins, out, room):
+            free(shelf.each)
+            return None
+        shelf.firsts[place + 1] = shelf.firsts[place] + out.sizes[0]
+        room += out.sizes[0] + 1
+        grain = max(grain, _grain(&shelf.each[place]))
+    with nogil:
+        parallel_for(shelf.firsts[count], grain, _fold_shelf, &shelf)
+    free(shelf.each)
+    return sums
