@@ -5,6 +5,7 @@ python tools/project_facts.py version               # as `aten.__version__` says
 python tools/project_facts.py run-command           # the README's first command
 python tools/project_facts.py test-command          # the README's second command
 python tools/project_facts.py requirements EXTRA    # what an extra asks for, one a line
+python tools/project_facts.py caches                # where Python may keep bytecode of sources
     python tools/project_facts.py environment           # docs/environment.md
 """
 
@@ -43,6 +44,13 @@ def requirements(extra: str) -> list[str]:
     return list(project["optional-dependencies"][extra])
 
 
+def caches() -> list[str]:
+    """Where Python may keep bytecode beside the package's sources; they are not installed with them."""
+    package = ROOT / "src/aten"
+    folders = {path.parent.relative_to(package) for path in package.rglob("*.py")}
+    return sorted(str(folder / "__pycache__") for folder in folders)
+
+
 def environment_page() -> str:
     """The documentation of the environment variables. Needs the package."""
     from aten.config import table
@@ -61,6 +69,8 @@ def main(arguments: list[str]) -> str:
             return readme_command(name)
         case ["requirements", extra]:
             return "\n".join(requirements(extra))
+        case ["caches"]:
+            return "\n".join(caches())
         case ["environment"]:
             return environment_page()
     raise SystemExit(__doc__)

@@ -111,6 +111,38 @@ def test_the_command_imports_little(path: Path, tmp_path: Path) -> None:
     assert said.returncode == 0, said.stderr
 
 
+class Large(aten.nn.Module):
+    """Results of all kinds that are not shown whole."""
+
+    def forward(self, x: aten.Tensor) -> tuple[aten.Tensor, ...]:
+        turned = aten.complex(x, -x)
+        return x * 2, x > 0, (x * 9).to(aten.int32), turned, (x / 0).to(aten.bfloat16)
+
+
+def test_the_command_shows_results_without_llvm(tmp_path: Path) -> None:
+    x = np.linspace(-3, 5, 20000, dtype="f4")
+    made = tmp_path / "large.atenc"
+    program = aten.export.export(Large(), (aten.from_numpy(x),))
+    aten.export.save(program, tmp_path / "large.pt2")
+    command = [sys.executable, "-m", "aten.cli", "compile", str(tmp_path / "large.pt2")]
+    subprocess.run([*command, "-o", str(made)], check=True, capture_output=True)
+    expected = {f"out_{at}": one for at, one in enumerate(program.module()(aten.from_numpy(x)))}
+    numbers = {name: one.numpy() for name, one in expected.items() if name != "out_4"}
+    np.savez(tmp_path / "x.npz", x=x, **numbers)
+    said = []
+    for start in ("", "import sys; sys.modules['llvmlite'] = None; "):
+        code = f"{start}import sys; from aten.cli import main; sys.exit(main(sys.argv[1:]))"
+        arguments = ["run", str(made), "--input", str(tmp_path / "x.npz")]
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *arguments], check=False, capture_output=True, text=True
+        )
+        assert ran.returncode == 0, ran.stderr
+        lines = [one for one in ran.stdout.splitlines() if one.startswith(("output", "agreement"))]
+        said.append(lines)
+    assert len(said[0]) == 9
+    assert said[0] == said[1]
+
+
 @pytest.mark.parametrize(
     "value", [{}, [], {"a": [1, -2.5, "\u00e9", None, True, {"b": []}]}, "text", 7, False]
 )

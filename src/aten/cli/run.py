@@ -361,7 +361,7 @@ def _contents(value: Any) -> str:
     if value.numel() <= _SHOWN_WHOLE:
         return f"  {_text(value.tolist())}"
     if _is_listed(value):
-        return _contents_of_list(_flat(value.tolist()))
+        return _contents_of_list(value, _flat(value.tolist()))
     if value.dtype.kind == "bool":
         return f"  {int(value.sum())} of {value.numel()} true"
     if value.is_complex():
@@ -376,22 +376,35 @@ def _contents(value: Any) -> str:
 
 def _is_listed(value: Tensor) -> bool:
     """Whether its elements are looked at as numbers of Python's: for so few real ones no kernel
-    has to be there."""
+    has to be there, and for none where kernels cannot be made."""
     count = 1
     for size in value.shape:
         count *= size
-    return 0 < count <= _LISTED and value.dtype.is_floating_point
+    if 0 < count <= _LISTED and value.dtype.is_floating_point:
+        return True
+    return count > 0 and not _makes_kernels()
 
 
-def _flat(values: Any) -> list[float]:
+def _makes_kernels() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("llvmlite") is not None
+
+
+def _flat(values: Any) -> list[Any]:
     while values and isinstance(values[0], list):
         values = [one for inner in values for one in inner]
     return values if isinstance(values, list) else [values]
 
 
-def _contents_of_list(listed: list[float]) -> str:
+def _contents_of_list(value: Tensor, listed: list[Any]) -> str:
     import math
 
+    if value.dtype.kind == "bool":
+        return f"  {sum(listed)} of {len(listed)} true"
+    if value.is_complex():
+        sizes = list(map(abs, listed))
+        return f"  |values| {min(sizes):.6g}..{max(sizes):.6g}"
     missing = sum(map(math.isnan, listed))
     nans = f", {missing} NaN" if missing else ""
     low, high = (math.nan, math.nan) if missing else (min(listed), max(listed))
@@ -475,10 +488,10 @@ def _report_agreement(data: dict[str, Tensor], named: list[tuple[str, Any]]) -> 
 
 def _largest_difference(found: Tensor, expected: Tensor) -> float:
     """Of elements that are not the same; NaN is the same as NaN."""
-    if _is_listed(found) and not expected.dtype.is_complex:
+    if _is_listed(found):
         pairs = zip(_flat(found.tolist()), _flat(expected.tolist()), strict=True)
         apart = [
-            abs(float(one) - float(other))
+            abs(one - other)
             for one, other in pairs
             if one != other and (one == one or other == other)
         ]
