@@ -46,16 +46,22 @@ static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(exp)(NAME(
     const NAME(vector) rounded = limited * 1.44269504f + rounder;
     const NAME(vector) k = rounded - rounder;
     const NAME(vector) r = (limited - k * 0.693147182464599609375f) + k * 1.904654290582768e-9f;
-    const NAME(bits) power = (NAME(bits))rounded - (NAME(bits))rounder;
-    const NAME(bits) half = power >> 1;
     NAME(vector) value = r * 0.0013814449775964022f + 0.00836878176778555f;
     value = value * r + 0.04166833311319351f;
     value = value * r + 0.1666651964187622f;
     value = value * r + 0.4999999403953552f;
     value = value * r + 1.0f;
     value = value * r + 1.0f;
-    value *= (NAME(vector))((half + 127) << 23);
-    return value * (NAME(vector))((power - half + 127) << 23);
+#ifdef SCALED
+    return SCALED(value, k);
+#else
+    {
+        const NAME(bits) power = (NAME(bits))rounded - (NAME(bits))rounder;
+        const NAME(bits) half = power >> 1;
+        value *= (NAME(vector))((half + 127) << 23);
+        return value * (NAME(vector))((power - half + 127) << 23);
+    }
+#endif
 }
 
 static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(magnitude)(NAME(vector) x)

@@ -487,6 +487,7 @@ aten_window_even_doubles(const double *from, uint32_t mask)
 #define PARTED(odd, low, high) ((NAME(vector))aten_window_parted_sixteen(odd, low, high))
 #define KEPT(value) ATEN_KEPT(value)
 #define ZIPPED(half, even, odd) aten_window_zipped(half, even, odd)
+#define SCALED(value, power) ((NAME(vector))_mm512_scalef_ps(value, power))
 /* Quiet and signalling NaN, both infinities. */
 #define NOT_FINITE(mask, value) _mm512_mask_fpclass_ps_mask(mask, value, 0x99)
 #define EVEN_MASK(low, high) aten_window_even_lanes(low, high)
