@@ -17,6 +17,7 @@
      ZIPPED(half, even, odd)  where there is one: a half of two vectors' lanes by turns, and then
      NOT_FINITE(mask, value)  those of the masked lanes that are infinite or NaN
      SCALED(value, power)     where there is one: value times two to the power, a whole number
+     PERMUTED(order, low, high)   where there is one: the lanes of two vectors that numbers name
      PAIRED                   where an element stands for two of bfloat16 as it is multiplied, with
                               ADD_PRODUCT(sum, factor, right) and ADD_PRODUCTS(sum, left, right);
                               then there are products alone, and what makes pairs
@@ -204,6 +205,7 @@ static const aten_window_kernels NAME(kernels) = {
 #undef ZIPPED
 #undef NOT_FINITE
 #undef SCALED
+#undef PERMUTED
 #undef WEIGH_OF
 #undef WEIGH_FOUR
 #undef WEIGH_ONE

@@ -488,6 +488,8 @@ aten_window_even_doubles(const double *from, uint32_t mask)
 #define KEPT(value) ATEN_KEPT(value)
 #define ZIPPED(half, even, odd) aten_window_zipped(half, even, odd)
 #define SCALED(value, power) ((NAME(vector))_mm512_scalef_ps(value, power))
+#define PERMUTED(order, low, high)                                                               \
+    ((NAME(vector))_mm512_permutex2var_ps(low, (__m512i)(order), high))
 /* Quiet and signalling NaN, both infinities. */
 #define NOT_FINITE(mask, value) _mm512_mask_fpclass_ps_mask(mask, value, 0x99)
 #define EVEN_MASK(low, high) aten_window_even_lanes(low, high)

@@ -170,6 +170,17 @@ static TARGET void NAME(part_weights)(const void *source, int64_t taps, int64_t 
     NAME(turn)(from + channel * taps, taps, channels - channel, taps, to + channel, width);
 }
 
+#ifdef PERMUTED
+static inline __attribute__((always_inline)) TARGET NAME(bits) NAME(lanes)(void)
+{
+    NAME(bits) lane;
+    int i;
+    ATEN_UNROLL for (i = 0; i < LANES; i++)
+        lane[i] = i;
+    return lane;
+}
+#endif
+
 /* `spread` elements of a line from `first` on, not as many, again `spread`, and so on, until there are
    `count`; zeros where there is no line. */
 static inline __attribute__((always_inline)) TARGET void
@@ -189,9 +200,39 @@ NAME(copy_blocks)(int64_t spread, const ELEMENT *from, int64_t step, int64_t len
     }
 }
 
+#ifdef PERMUTED
+/* The same where a vector has whole blocks of as many elements as a power of two. */
+static inline TARGET void NAME(copy_even_blocks)(int64_t spread, const ELEMENT *from,
+                                                 int64_t length, int64_t first, int64_t count,
+                                                 ELEMENT *to)
+{
+    const NAME(bits) lane = NAME(lanes)();
+    const NAME(bits) order = ((lane & -(INTEGER)spread) << 1) | (lane & (INTEGER)(spread - 1));
+    int64_t place;
+    for (place = 0; place < count; place += LANES, first += 2 * LANES) {
+        const int64_t rest = length - first;
+        const int64_t low = first < 0 ? -first < 2 * LANES ? -first : 2 * LANES : 0;
+        const int64_t high = rest < low ? low : rest < 2 * LANES ? rest : 2 * LANES;
+        const NAME(vector) one = (NAME(vector))LOAD_PART(
+            from + first, MAKE_MASK(low < LANES ? low : LANES, high < LANES ? high : LANES));
+        const NAME(vector) other = (NAME(vector))LOAD_PART(
+            from + first + LANES,
+            MAKE_MASK(low < LANES ? 0 : low - LANES, high < LANES ? 0 : high - LANES));
+        const MASK kept = MAKE_MASK(0, count - place < LANES ? count - place : LANES);
+        STORE_PART(to + place, kept, PERMUTED(order, one, other));
+    }
+}
+#endif
+
 static TARGET void NAME(copy_spread)(const void *source, int64_t step, int64_t length,
                                      int64_t first, int64_t spread, int64_t count, void *target)
 {
+#ifdef PERMUTED
+    if (step == 1 && spread <= LANES && (spread & (spread - 1)) == 0) {
+        NAME(copy_even_blocks)(spread, source, length, first, count, target);
+        return;
+    }
+#endif
     if (spread == 2)
         NAME(copy_blocks)(2, source, step, length, first, count, target);
     else if (spread == 4)
@@ -253,10 +294,23 @@ NAME(settle_part)(const aten_finish *finish, ELEMENT *to, const MASK mask, NAME(
 }
 #endif
 
-/* `count` elements of two lines by turns, settled; whether one of them was not finite before. */
+#ifdef PERMUTED
+/* A half of two vectors' blocks of `spread` elements by turns. */
+static inline __attribute__((always_inline)) TARGET NAME(vector)
+NAME(zipped_blocks)(const int half, int64_t spread, NAME(vector) even, NAME(vector) odd)
+{
+    const NAME(bits) place = NAME(lanes)() + half * LANES;
+    const NAME(bits) within = ((place >> 1) & -(INTEGER)spread) | (place & (INTEGER)(spread - 1));
+    const NAME(bits) side = (NAME(bits))((place & (INTEGER)spread) != 0) & LANES;
+    return PERMUTED(within + side, even, odd);
+}
+#endif
+
+/* `count` elements of two lines by turns, `spread` of each, settled; whether one of them was not finite
+   before. */
 static inline __attribute__((always_inline)) TARGET int
-NAME(interleave)(const aten_finish *finish, const ELEMENT *even, const ELEMENT *odd, int64_t count,
-                 ELEMENT *to)
+NAME(interleave)(int64_t spread, const aten_finish *finish, const ELEMENT *even, const ELEMENT *odd,
+                 int64_t count, ELEMENT *to)
 {
     int64_t place;
 #ifdef ZIPPED
@@ -264,7 +318,12 @@ NAME(interleave)(const aten_finish *finish, const ELEMENT *even, const ELEMENT *
     for (place = 0; place < count; place += 2 * LANES, even += LANES, odd += LANES, to += 2 * LANES) {
         const int64_t rest = count - place;
         const NAME(vector) one = NAME(load)(even), other = NAME(load)(odd);
+#ifdef PERMUTED
+        const NAME(vector) low = NAME(zipped_blocks)(0, spread, one, other);
+        const NAME(vector) high = NAME(zipped_blocks)(1, spread, one, other);
+#else
         const NAME(vector) low = ZIPPED(0, one, other), high = ZIPPED(1, one, other);
+#endif
         const MASK first = MAKE_MASK(0, rest < LANES ? rest : LANES);
         found |= NOT_FINITE(first, low);
         NAME(settle_part)(finish, to, first, low);
@@ -332,8 +391,13 @@ NAME(join)(const int height, const aten_tiles *tiles, int64_t rows)
                 for (place = 0; place < count; place += ATEN_LINE)
                     __builtin_prefetch(ahead + place, 1);
                 if (tiles->spread == 1)
-                    found |= NAME(interleave)(tiles->finish, even, odd, count,
+                    found |= NAME(interleave)(1, tiles->finish, even, odd, count,
                                               to + 2 * here->column);
+#ifdef PERMUTED
+                else if (tiles->spread <= LANES && (tiles->spread & (tiles->spread - 1)) == 0)
+                    found |= NAME(interleave)(tiles->spread, tiles->finish, even, odd, count,
+                                              to + 2 * here->column);
+#endif
                 else
                     found |= NAME(join_spread)(tiles->spread, even, odd, here->count,
                                                here->column, tiles->length, to);

@@ -21,9 +21,12 @@ cdef enum:
     BAND = 1 << 16
     TILES = 256
     PIECES_PER_THREAD = 2
-    # Weights, before there are sixteen of nine, that have no room in the second cache beside what they
-    # are multiplied with.
+    # Weights, before there are sixteen of nine or four of three, and tiles of as many channels, that
+    # decide how threads share.
     MANY_WEIGHTS = 1 << 12
+    MANY_OF_LINES = 1 << 20
+    MANY_TILES = 3000
+    FEW_CHANNELS = 256
     # Hundredths of cycles that a vector takes: its products with a weight where it is alone in a strip,
     # and where it is not; what tiles of it see of a channel, their results of one, and its copy.
     ALONE = 73
@@ -37,13 +40,26 @@ cdef void plan_tiles(Tiling* tiling, const aten_windows* work,
                      const aten_window_kernels* kernels) noexcept nogil:
     tiling.work = work
     tiling.kernels = kernels
-    tiling.in_rounds = work.groups * work.outputs * work.inputs > MANY_WEIGHTS
     _describe_tiles(tiling)
+    tiling.in_rounds = _has_rounds(tiling)
     _cut(tiling)
     if not tiling.in_rounds and _bands_of_all(tiling) < _wanted_pieces():
         tiling.in_rounds = True
         _cut(tiling)
     _place_seen(tiling)
+
+
+cdef bint _has_rounds(const Tiling* tiling) noexcept nogil:
+    """Whether there are so many weights that it takes less to make them anew for some channels of the
+    result than to read them anew for each strip of tiles."""
+    cdef const aten_windows* work = tiling.work
+    cdef int64_t weights = work.groups * work.outputs * work.inputs
+    if tiling.seen == SIDE:
+        return weights > MANY_OF_LINES
+    if work.inputs <= FEW_CHANNELS and (
+            work.batch * tiling.tiles.sizes[1] * tiling.tiles.sizes[2] >= MANY_TILES):
+        return False
+    return weights > MANY_WEIGHTS
 
 
 cdef void _describe_tiles(Tiling* tiling) noexcept nogil:

@@ -45,9 +45,12 @@ cdef enum:
     AHEAD = 2
     # Channels of a result multiplied at a time: their sums stay in the second cache.
     ROWS = 64
-    # Of rounds: so many channels of a result are a piece, and so many elements of panels at least a
-    # round.
+    # Of rounds: channels of a result in a piece, more where few are seen, so that their weights stay in
+    # the second cache; and so many elements of panels at least are a round.
+    LEAST_ROWS = 8
     FEW_ROWS = 16
+    MOST_ROWS = 32
+    FEW_CHANNELS = 256
     PANELS = 1 << 20
     # Channels summed in registers: the more, the larger are errors.
     STRETCH = 128
@@ -148,9 +151,10 @@ cdef bint _run_rounds(Run* run) noexcept nogil:
     cdef const aten_windows* work = tiling.work
     cdef int64_t band = work.batch * tiling.bands, group, elements
     run.band_panels = _panels_of(tiling, _strips_of(tiling))
-    run.few_rows = FEW_ROWS
-    if _longest(work.outputs, FEW_ROWS // 2) < _longest(work.outputs, FEW_ROWS):
-        run.few_rows = FEW_ROWS // 2
+    run.few_rows = MOST_ROWS if work.inputs <= FEW_CHANNELS else FEW_ROWS
+    while run.few_rows > LEAST_ROWS and (
+            _longest(work.outputs, run.few_rows // 2) < _longest(work.outputs, run.few_rows)):
+        run.few_rows //= 2
     # Reading panels once more and making weights once more cost about the same.
     elements = max(<int64_t>PANELS, work.outputs * work.inputs * work.taps)
     run.together = min(band, max(<int64_t>1, elements // run.band_panels))
