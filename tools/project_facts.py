@@ -45,7 +45,7 @@ def requirements(extra: str) -> list[str]:
 
 
 def caches() -> list[str]:
-    """Where Python may keep bytecode beside the package's sources; they are not installed with them."""
+    """Where Python may keep bytecode of the sources, which is not installed with them."""
     package = ROOT / "src/aten"
     folders = {path.parent.relative_to(package) for path in package.rglob("*.py")}
     return sorted(str(folder / "__pycache__") for folder in folders)

@@ -67,7 +67,8 @@ cdef struct Panels:
     int64_t out_size
     int64_t channels        # of a stretch, and its taps
     int64_t taps
-    int64_t width           # positions of a strip
+    int64_t width           # positions of a strip, the first ones; others have a vector less
+    int64_t wider
     int64_t positions       # of an image; those from `whole` on are the few left over
     int64_t whole
     int64_t strips          # of an image, and of a piece
@@ -285,7 +286,7 @@ cdef void _pack_panels(void* context, int64_t begin, int64_t end) noexcept nogil
         channel = index % panels.stretches // parts * panels.channels
         tap = index % panels.stretches % parts * panels.taps
         data = _seen_by(work, image // work.groups, image % work.groups, panels.size)
-        _describe_strip(panels, min(place * panels.width, panels.whole), &strip)
+        _describe_strip(panels, _place_of(panels, place), &strip)
         panels.kernels.pack(work, &strip, data + channel * work.input_channel * panels.size,
                             min(panels.channels, work.inputs - channel), tap,
                             min(tap + panels.taps, work.taps),
@@ -357,8 +358,11 @@ cdef void _cut_strips(Panels* panels, bint leaves_over) noexcept nogil:
         panels.whole -= panels.positions % LEFT_OVER
     vectors = (panels.whole + lanes - 1) // lanes
     panels.strips = max(<int64_t>1, (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS)
+    # Their vectors differ by one at most: one that is alone takes longer than its share.
     panels.width = max(<int64_t>1, (vectors + panels.strips - 1) // panels.strips) * lanes
-    panels.strips = (panels.whole + panels.width - 1) // panels.width
+    panels.wider = vectors - panels.strips * (panels.width // lanes - 1)
+    if panels.whole == 0:
+        panels.strips = 0
     if panels.whole < panels.positions:
         panels.strips += 1
 
@@ -510,7 +514,7 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
     tile.out_row = work.out_channel
     if panels.holds:
         tile.out_row = _held_row(panels)
-        out = held - min(strip * panels.width, panels.whole) * size
+        out = held - _place_of(panels, strip) * size
     tile.bias_step = work.bias_step
     tile.bias = NULL
     if work.bias != NULL:
@@ -545,7 +549,7 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
             break
     if panels.holds:
         for index in range(strip, end):
-            _write_strip(panels, min(index * panels.width, panels.whole), rows, out,
+            _write_strip(panels, _place_of(panels, index), rows, out,
                          tile.out_row, final)
 
 
@@ -591,7 +595,7 @@ cdef void _multiply_strips(const Panels* panels, aten_window_tile* stretch, cons
     cdef aten_window_tile tile = stretch[0]
     for index in range(count):
         strip = &strips[index]
-        strip.place = min((first + index) * panels.width, panels.whole)
+        strip.place = _place_of(panels, first + index)
         strip.panel = panel + index * between
         _prepare_strip(panels, strip, data, channels, begin, end)
     while row < rows:
@@ -640,10 +644,19 @@ cdef void _prepare_strip(const Panels* panels, Strip* given, const char* data, i
     given.width = strip.width
 
 
+cdef inline int64_t _place_of(const Panels* panels, int64_t strip) noexcept nogil:
+    """Its first position."""
+    cdef int64_t narrower = max(<int64_t>0, strip - panels.wider)
+    return min(strip * panels.width - narrower * panels.kernels.lanes, panels.whole)
+
+
 cdef inline int64_t _columns_of(const Panels* panels, int64_t place) noexcept nogil:
     """Positions of the strip that begins at a place."""
+    cdef int64_t width = panels.width
+    if place >= panels.wider * width:
+        width -= panels.kernels.lanes
     if place < panels.whole:
-        return min(panels.width, panels.whole - place)
+        return min(width, panels.whole - place)
     return panels.positions - place
 
 
