@@ -19,9 +19,13 @@ from libc.stdlib cimport calloc, free, malloc
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer,
                                             require_memory)
-from aten._core.threads.parallel cimport parallel_for, thread_count
+from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.windows.gliding cimport glide_all, glide_here, may_glide
 from aten.backends.cpu.kernels.windows.sliding cimport slide_all, spread_line
+from aten.backends.cpu.kernels.windows.window_strips cimport (
+    FEW_LEFT, LEFT_OVER, TOGETHER, Panels, columns_of, cut_depth, cut_result, cut_strips,
+    describe_strip, even_share, place_of, plan_panels,
+)
 from aten.backends.cpu.kernels.windows.winograd cimport convolve_tiles, has_tiles
 
 cdef extern from "convolution_levels.h" nogil:
@@ -36,59 +40,14 @@ cdef enum:
     FEW_OUTPUTS = 4
     # Multiplications worth a claim of their own.
     CLAIM = 1 << 15
-    # Pieces for each thread, to even out a slow one, more of them where strips are so few that
-    # threads would have one more than others; and elements of the result in one, which is read again
-    # at every stretch.
-    PIECES_PER_THREAD = 4
-    PIECES_OF_FEW = 8
-    PIECE = 1 << 16
-    FEWEST_ROWS = 32
-    # One part in so many is no matter.
-    EVEN = 24
-    # Strips whose panels are multiplied by turns, so that weights that have no room in the second
-    # cache are read once for all of them: so many bytes, a few rows at a time.
-    TOGETHER = 4
     # Bytes of panels that are made before all products.
     MADE_AHEAD = 1 << 23
-    MANY_WEIGHTS = 1 << 17
+    # Rows that are multiplied with one strip before the next one has its turn.
     ROWS_TOGETHER = 64
-    # Positions that are left over of so many are summed along the depth if they are few.
-    LEFT_OVER = 16
-    FEW_LEFT = 2
 
 cdef int _vector_bytes = aten_widest_window_vectors()
 cdef aten_window_kernels _pair_kernels
 cdef bint _has_pair_kernels = aten_make_pair_kernels(&_pair_kernels)
-
-cdef struct Panels:
-    const aten_windows* work
-    const aten_window_kernels* kernels
-    int64_t size            # of an element in bytes, and of one of the result
-    int64_t out_size
-    int64_t channels        # of a stretch, and its taps
-    int64_t taps
-    int64_t width           # positions of a strip, the first ones; others have a vector less
-    int64_t wider
-    int64_t positions       # of an image; those from `whole` on are the few left over
-    int64_t whole
-    int64_t strips          # of an image, and of a piece
-    int64_t strips_each
-    int64_t rows_each
-    int64_t across          # pieces of an image, along positions and channels
-    int64_t down
-    bint by_rows            # pieces of the same rows follow each other, not of the same strips
-    int64_t together        # strips
-    int64_t panel           # bytes
-    # All panels, strip by strip and stretch by stretch, where rows of weights are shared out: else
-    # each thread would make them for itself.
-    char* made
-    int64_t stretches
-    # A piece is summed elsewhere: its positions have gaps in memory, its channels keep each other
-    # out of the caches, or sums are no elements of the result.
-    bint holds
-    bint is_dense           # positions follow each other in memory
-    bint is_straight        # so does what they see
-    bint failed
 
 cdef struct Strip:
     # One that is being multiplied.
@@ -232,8 +191,8 @@ cdef bint _multiply_all(const aten_windows* work, const aten_window_kernels* ker
     panels.out_size = out_size
     panels.failed = panels.by_rows = False
     panels.made = NULL
-    _cut_depth(&panels)
-    _cut_result(&panels)
+    cut_depth(&panels)
+    cut_result(&panels)
     if panels.by_rows:
         _make_panels(&panels)
     parallel_for(work.batch * work.groups * panels.across * panels.down,
@@ -261,7 +220,7 @@ cdef void _make_panels(Panels* panels) noexcept nogil:
         return
     panels.made = memory
     parallel_for(count, 1, _pack_panels, panels)
-    panels.strips_each = _even_share(panels.strips, TOGETHER)
+    panels.strips_each = even_share(panels.strips, TOGETHER)
     panels.across = (panels.strips + panels.strips_each - 1) // panels.strips_each
     panels.together = panels.strips_each
 
@@ -286,7 +245,7 @@ cdef void _pack_panels(void* context, int64_t begin, int64_t end) noexcept nogil
         channel = index % panels.stretches // parts * panels.channels
         tap = index % panels.stretches % parts * panels.taps
         data = _seen_by(work, image // work.groups, image % work.groups, panels.size)
-        _describe_strip(panels, _place_of(panels, place), &strip)
+        describe_strip(panels, place_of(panels, place), &strip)
         panels.kernels.pack(work, &strip, data + channel * work.input_channel * panels.size,
                             min(panels.channels, work.inputs - channel), tap,
                             min(tap + panels.taps, work.taps),
@@ -322,148 +281,15 @@ cdef bint multiply_panels_here(const aten_windows* work, const aten_window_kerne
     panels.size = panels.out_size = size
     panels.failed = panels.by_rows = False
     panels.made = NULL
-    _cut_depth(&panels)
+    cut_depth(&panels)
     # The last positions of a band are not the last of an image.
-    _cut_strips(&panels, False)
+    cut_strips(&panels, False)
     panels.rows_each = work.outputs
     panels.strips_each = panels.strips
     panels.across = panels.down = 1
-    _plan_panels(&panels)
+    plan_panels(&panels)
     _run_pieces(&panels, 0, work.batch * work.groups)
     return not panels.failed
-
-
-cdef int64_t _even_share(int64_t total, int64_t wanted) noexcept nogil:
-    """The size of parts of about `wanted` that differ little."""
-    cdef int64_t parts = max(<int64_t>1, (total + wanted - 1) // wanted)
-    return (total + parts - 1) // parts
-
-
-cdef void _cut_depth(Panels* panels) noexcept nogil:
-    """Choose the stretches, by the weights' sizes alone."""
-    cdef const aten_windows* work = panels.work
-    cdef int64_t depth = work.stretch
-    panels.channels = max(<int64_t>1, _even_share(work.inputs,
-                                                  max(<int64_t>1, depth // max(<int64_t>1, work.taps))))
-    panels.taps = _even_share(work.taps, depth)
-
-
-cdef void _cut_strips(Panels* panels, bint leaves_over) noexcept nogil:
-    cdef const aten_windows* work = panels.work
-    cdef int lanes = panels.kernels.lanes
-    cdef int64_t vectors
-    panels.positions = work.sizes[0] * work.sizes[1] * work.sizes[2]
-    panels.whole = panels.positions
-    if leaves_over and panels.positions % LEFT_OVER <= FEW_LEFT:
-        panels.whole -= panels.positions % LEFT_OVER
-    vectors = (panels.whole + lanes - 1) // lanes
-    panels.strips = max(<int64_t>1, (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS)
-    # Their vectors differ by one at most: one that is alone takes longer than its share.
-    panels.width = max(<int64_t>1, (vectors + panels.strips - 1) // panels.strips) * lanes
-    panels.wider = vectors - panels.strips * (panels.width // lanes - 1)
-    if panels.whole == 0:
-        panels.strips = 0
-    if panels.whole < panels.positions:
-        panels.strips += 1
-
-
-cdef void _cut_result(Panels* panels) noexcept nogil:
-    """Choose the strips and pieces."""
-    cdef const aten_windows* work = panels.work
-    cdef int64_t images = work.batch * work.groups
-    cdef int64_t wanted = PIECES_PER_THREAD * thread_count()
-    _cut_strips(panels, True)
-    panels.rows_each = work.outputs
-    panels.strips_each = max(<int64_t>1, PIECE // (panels.width * work.outputs))
-    panels.strips_each = min(panels.strips_each,
-                             max(<int64_t>1, panels.strips * images // wanted))
-    panels.strips_each = _even_strips(panels, images)
-    panels.across = (panels.strips + panels.strips_each - 1) // panels.strips_each
-    panels.down = 1
-    if panels.strips * images < PIECES_OF_FEW * thread_count():
-        wanted = PIECES_OF_FEW * thread_count()
-        if _cut_by_rows(panels):
-            _plan_panels(panels)
-            return
-    if images * panels.across < wanted:
-        panels.down = (wanted + images * panels.across - 1) // (images * panels.across)
-        panels.rows_each = max(<int64_t>FEWEST_ROWS,
-                               (work.outputs + panels.down - 1) // panels.down)
-        panels.rows_each = (panels.rows_each + 7) // 8 * 8
-        panels.down = (work.outputs + panels.rows_each - 1) // panels.rows_each
-    _plan_panels(panels)
-
-
-cdef inline int64_t _longest(const Panels* panels, int64_t images, int64_t each) noexcept nogil:
-    """Strips of all threads, if each had as many as the one that has most, in pieces of `each`."""
-    cdef int64_t threads = thread_count()
-    cdef int64_t pieces = images * ((panels.strips + each - 1) // each)
-    return (pieces + threads - 1) // threads * threads * each
-
-
-cdef int64_t _even_strips(const Panels* panels, int64_t images) noexcept nogil:
-    """The strips of a piece: as many as may be, or fewer, where threads share these better."""
-    cdef int64_t found = panels.strips_each, each
-    for each in range(panels.strips_each - 1, 0, -1):
-        if (EVEN + 1) * _longest(panels, images, each) < EVEN * _longest(panels, images, found):
-            found = each
-    return found
-
-
-cdef bint _cut_by_rows(Panels* panels) noexcept nogil:
-    """Give every thread as many rows of weights, where that is possible: few strips are no shares.
-    What a strip sees is packed once by each thread, then."""
-    cdef int64_t threads = thread_count(), outputs = panels.work.outputs
-    cdef int64_t parts = threads * max(<int64_t>1, min(
-        (PIECES_PER_THREAD + panels.strips - 1) // panels.strips,
-        outputs // (FEWEST_ROWS * threads)))
-    cdef int64_t rows = ((outputs + parts - 1) // parts + 3) // 4 * 4
-    if rows < FEWEST_ROWS // 2 or 16 * outputs < 15 * rows * parts:
-        return False
-    panels.rows_each = rows
-    panels.strips_each = 1
-    panels.across = panels.strips
-    panels.down = (outputs + rows - 1) // rows
-    panels.by_rows = True
-    return True
-
-
-cdef void _plan_panels(Panels* panels) noexcept nogil:
-    """How pieces lie, and their panels."""
-    cdef const aten_windows* work = panels.work
-    panels.is_dense = _is_dense(work.sizes, work.out_strides)
-    panels.is_straight = _is_straight(work)
-    panels.holds = not panels.is_dense or panels.out_size != panels.size or (
-        work.out_channel * panels.size % ATEN_ALIAS == 0
-        and panels.channels * panels.taps < work.inputs * work.taps)
-    panels.panel = (panels.channels * panels.taps * max(panels.width, <int64_t>LEFT_OVER)
-                    * panels.size + 63) // 64 * 64
-    panels.together = 1
-    if panels.rows_each * panels.channels * panels.taps * panels.size > MANY_WEIGHTS:
-        panels.together = min(panels.strips_each, <int64_t>TOGETHER)
-
-
-cdef bint _is_dense(const int64_t* sizes, const int64_t* strides) noexcept nogil:
-    """Whether positions follow each other in memory."""
-    cdef int64_t stride = 1
-    cdef int dim
-    for dim in range(2, -1, -1):
-        if strides[dim] != stride and sizes[dim] != 1:
-            return False
-        stride *= sizes[dim]
-    return True
-
-
-cdef bint _is_straight(const aten_windows* work) noexcept nogil:
-    cdef int dim
-    if work.taps != 1 or not _is_dense(work.input_sizes, work.input_strides):
-        return False
-    for dim in range(3):
-        if work.places[dim][0] != 0 or work.sizes[dim] != work.input_sizes[dim]:
-            return False
-        if work.step[dim] != 1 and work.sizes[dim] != 1:
-            return False
-    return True
 
 
 cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -514,7 +340,7 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
     tile.out_row = work.out_channel
     if panels.holds:
         tile.out_row = _held_row(panels)
-        out = held - _place_of(panels, strip) * size
+        out = held - place_of(panels, strip) * size
     tile.bias_step = work.bias_step
     tile.bias = NULL
     if work.bias != NULL:
@@ -549,7 +375,7 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
             break
     if panels.holds:
         for index in range(strip, end):
-            _write_strip(panels, _place_of(panels, index), rows, out,
+            _write_strip(panels, place_of(panels, index), rows, out,
                          tile.out_row, final)
 
 
@@ -562,7 +388,7 @@ cdef void _write_strip(const Panels* panels, int64_t place, int64_t rows, const 
     cdef int64_t row
     cdef int64_t size = panels.size
     cdef int index
-    _describe_strip(panels, place, &strip)
+    describe_strip(panels, place, &strip)
     if panels.is_dense:
         out += place * panels.out_size
         panels.kernels.copy_lines(held + place * size, held_row, 1, 0, strip.columns, strip.columns,
@@ -595,7 +421,7 @@ cdef void _multiply_strips(const Panels* panels, aten_window_tile* stretch, cons
     cdef aten_window_tile tile = stretch[0]
     for index in range(count):
         strip = &strips[index]
-        strip.place = _place_of(panels, first + index)
+        strip.place = place_of(panels, first + index)
         strip.panel = panel + index * between
         _prepare_strip(panels, strip, data, channels, begin, end)
     while row < rows:
@@ -630,62 +456,15 @@ cdef void _prepare_strip(const Panels* panels, Strip* given, const char* data, i
     cdef aten_strip strip
     given.source = NULL
     if panels.made != NULL:
-        given.columns = _columns_of(panels, given.place)
+        given.columns = columns_of(panels, given.place)
         given.width = (given.columns + lanes - 1) // lanes * lanes
         return
     if panels.is_straight and given.place < panels.whole:
-        given.columns = given.width = _columns_of(panels, given.place)
+        given.columns = given.width = columns_of(panels, given.place)
         if given.columns % lanes == 0:
             given.source = data + given.place * panels.size
             return
-    _describe_strip(panels, given.place, &strip)
+    describe_strip(panels, given.place, &strip)
     panels.kernels.pack(panels.work, &strip, data, channels, begin, end, given.panel)
     given.columns = strip.columns
     given.width = strip.width
-
-
-cdef inline int64_t _place_of(const Panels* panels, int64_t strip) noexcept nogil:
-    """Its first position."""
-    cdef int64_t narrower = max(<int64_t>0, strip - panels.wider)
-    return min(strip * panels.width - narrower * panels.kernels.lanes, panels.whole)
-
-
-cdef inline int64_t _columns_of(const Panels* panels, int64_t place) noexcept nogil:
-    """Positions of the strip that begins at a place."""
-    cdef int64_t width = panels.width
-    if place >= panels.wider * width:
-        width -= panels.kernels.lanes
-    if place < panels.whole:
-        return min(width, panels.whole - place)
-    return panels.positions - place
-
-
-cdef void _describe_strip(const Panels* panels, int64_t place, aten_strip* strip) noexcept nogil:
-    """Cut the positions from `place` on into pieces."""
-    cdef const int64_t* sizes = panels.work.sizes
-    cdef int lanes = panels.kernels.lanes
-    cdef int64_t line = place // sizes[2]
-    cdef int64_t x = place - line * sizes[2]
-    cdef int64_t z = line // sizes[1]
-    cdef int64_t y = line - z * sizes[1]
-    cdef int64_t column = 0
-    cdef aten_piece* piece
-    strip.columns = _columns_of(panels, place)
-    strip.width = (strip.columns + lanes - 1) // lanes * lanes
-    strip.pieces = 0
-    while column < strip.columns:
-        piece = &strip.piece[strip.pieces]
-        piece.column = column
-        piece.count = min(min(lanes - column % lanes, sizes[2] - x), strip.columns - column)
-        piece.z = z
-        piece.y = y
-        piece.x = x
-        strip.pieces += 1
-        column += piece.count
-        x += piece.count
-        if x == sizes[2]:
-            x = 0
-            y += 1
-        if y == sizes[1]:
-            y = 0
-            z += 1
