@@ -14,13 +14,16 @@ gave. Stretches have the same length whatever the sizes, so how a product is cut
 for threads, does not change the bits of a row, nor does what lies beside it.
 """
 
-from libc.stdint cimport int32_t, int64_t, int8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, int8_t
 from libc.stdlib cimport free, malloc
 
 from aten._core.base.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, INT16, INT32, INT64,
-                                     INT8, UINT8, item_size)
+                                     INT8, UINT8)
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product, transpose, vector_width
+from aten.backends.cpu.kernels.matrix.panel_operands cimport (
+    FEW_ROWS, GAP, STRIP_LANES, Piece, Way, at, pack_right, pack_strips, take_left, take_strip,
+    units_of)
 from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_BRAIN_PAIRS, ATEN_BYTE_QUADS, ATEN_DOUBLES, ATEN_FINISH_BRAINS, ATEN_FINISH_BYTES,
     ATEN_FINISH_COMPLEX_DOUBLES, ATEN_FINISH_COMPLEX_SINGLES, ATEN_FINISH_HALVES, ATEN_FINISH_INTS,
@@ -28,17 +31,13 @@ from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_PACK_BYTES, ATEN_PACK_COMPLEX_DOUBLES, ATEN_PACK_COMPLEX_SINGLES, ATEN_PACK_DOUBLES,
     ATEN_PACK_HALVES, ATEN_PACK_SHORTS, ATEN_PACK_SIGNED_BYTES, ATEN_PACK_SINGLES,
     ATEN_PACK_UNSIGNED_BYTES, ATEN_SHORT_PAIRS, LEFT_LANES, STRETCH, aten_panel_factor,
-    aten_panel_features, aten_panel_finish, aten_panel_row, aten_panel_tile, pack_columns,
-    run_strip, turn_around, STRETCH_OF_QUADS)
+    aten_panel_features, aten_panel_finish, aten_panel_row, aten_panel_tile, run_strip,
+    STRETCH_OF_QUADS)
 from aten.backends.cpu.kernels.moving.transfer cimport Block
 
 cdef extern from "panel_levels.h" nogil:
     aten_panel_finish aten_panel_finish_of(int vector_bytes, int finish)
     int64_t aten_sum_bytes(int vector_bytes, const int8_t* bytes, int64_t count)
-    bint aten_zip_bytes(int vector_bytes, aten_panel_features features, const void* source,
-                        int64_t step, int64_t count, int64_t columns, int64_t width, void* target,
-                        uint32_t by)
-    void aten_flip_units(int vector_bytes, uint32_t* units, int64_t count, uint32_t by)
     aten_panel_features aten_find_panel_features()
     int aten_widest_panels()
     ctypedef struct aten_panel_columns:
@@ -59,10 +58,6 @@ cdef extern from "panel_levels.h" nogil:
 cdef enum:
     # Vectors side by side in a tile.
     VECTORS = 3
-    # The widest strip, in lanes.
-    STRIP_LANES = 48
-    # Rows of sums up to which the right operand is read as it lies in memory, from end to end.
-    FEW_ROWS = 16
     # Units of the depth at once where its rows run side by side, and sums of such columns.
     STREAM = 8
     STREAM_SUMS = 4096
@@ -71,19 +66,13 @@ cdef enum:
     # The same of bytes, whose sums lie in the result.
     ROWS_OF_BYTES = 512
     PIECE_COLUMNS = 480
-    # Bytes between the rows of a packed left operand, so that they do not push each other out.
-    GAP = 64
-    # Bytes between rows of the left operand from which they do so where they lie.
-    FAR_ROWS = 2048
     # What a product costs whatever its size, in multiplications, and what is worth a thread.
     OVERHEAD = 4096
     PIECE_WORK = 1 << 19
     # From where threads get two pieces each, to even out a slow one.
     LARGE_WORK = 1 << 26
-    # Rows of sums up to which strips are packed together, and rows of the right operand that are
-    # then packed from end to end before the next ones.
+    # Rows of sums up to which strips are packed together.
     SOME_ROWS = 64
-    TOGETHER = 16
     # Columns from which pieces are whole strips.
     WIDE = 1024
     # Bytes whose sum has room in 32 bits.
@@ -94,15 +83,6 @@ cdef enum:
 cdef aten_panel_features _features = aten_find_panel_features()
 cdef int _widest = aten_widest_panels()
 
-cdef struct Way:
-    int vector_bytes
-    const aten_panel_tiles* tiles
-    const aten_panel_packs* packs
-    aten_panel_finish finish
-    int kind                # of units, and how they are packed
-    int pack
-    bint flips              # whether bytes of the right operand are made unsigned
-
 cdef struct Panels:
     Product product
     Way way
@@ -110,27 +90,6 @@ cdef struct Panels:
     int64_t columns
     int64_t down            # pieces in a matrix
     int64_t across
-
-cdef struct Piece:
-    const Way* way
-    int64_t rows
-    int64_t columns
-    int64_t depth
-    Block left
-    Block right
-    Block addend
-    Block out
-    aten_panel_factor alpha
-    aten_panel_factor beta
-    int64_t sums_row        # lanes from one row of sums to the next
-    char* sums
-    char* begun             # the sums of a stretch that is not done
-    char* packed_left
-    char* packed_right
-    int64_t* bases          # what sums of bytes made unsigned are above those that are meant
-    int32_t* below          # the same, with the other sign
-    bint direct             # whether sums are the results, and lie where these do
-
 
 cdef int panel_bytes() noexcept nogil:
     return min(vector_width(), _widest)
@@ -153,6 +112,7 @@ cdef bint _choose_way(Way* way, int code, int out_code) noexcept nogil:
     """How this product is computed; False where other kernels compute it."""
     cdef int kind, pack, finish, wide = panel_bytes()
     way.vector_bytes = wide
+    way.features = _features
     way.flips = False
     if code == BFLOAT16:
         kind, pack, finish = ATEN_BRAIN_PAIRS, ATEN_PACK_SHORTS, ATEN_FINISH_BRAINS
@@ -238,12 +198,6 @@ cdef int64_t _even_share(int64_t total, int64_t unit, int64_t* parts) noexcept n
     return share
 
 
-cdef inline char* _at(const Block* block, int64_t place, int64_t row,
-                      int64_t column) noexcept nogil:
-    return block.data + (place * block.batch_stride + row * block.row_stride
-                         + column * block.column_stride) * item_size(block.code)
-
-
 cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef const Panels* panels = <const Panels*>context
     cdef const Product* product = &panels.product
@@ -263,11 +217,11 @@ cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
         column = index % panels.across * panels.columns
         piece.rows = min(panels.rows, product.rows - row)
         piece.columns = min(panels.columns, product.columns - column)
-        piece.left.data = _at(&product.left, place, row, 0)
-        piece.right.data = _at(&product.right, place, 0, column)
-        piece.out.data = _at(&product.out, place, row, column)
+        piece.left.data = at(&product.left, place, row, 0)
+        piece.right.data = at(&product.right, place, 0, column)
+        piece.out.data = at(&product.out, place, row, column)
         if product.addend.data != NULL:
-            piece.addend.data = _at(&product.addend, place, row, column)
+            piece.addend.data = at(&product.addend, place, row, column)
         _multiply_piece(&piece)
 
 
@@ -310,11 +264,11 @@ cdef void _multiply_bits(const Piece* whole, char* near) noexcept nogil:
             column = across * 2 * side
             piece.rows = min(side, whole.rows - row)
             piece.columns = min(2 * side, whole.columns - column)
-            piece.left.data = _at(&whole.left, 0, row, 0)
-            piece.right.data = _at(&whole.right, 0, 0, column)
-            piece.out.data = _at(&whole.out, 0, row, column)
+            piece.left.data = at(&whole.left, 0, row, 0)
+            piece.right.data = at(&whole.right, 0, 0, column)
+            piece.out.data = at(&whole.out, 0, row, column)
             if whole.addend.data != NULL:
-                piece.addend.data = _at(&whole.addend, 0, row, column)
+                piece.addend.data = at(&whole.addend, 0, row, column)
             _lay_out(&piece, near)
             _multiply_in_room(&piece)
 
@@ -342,7 +296,7 @@ cdef int64_t _lay_out(Piece* piece, char* room) noexcept nogil:
     cdef int64_t unit = piece.way.tiles.unit, lanes = piece.way.tiles.lanes
     cdef int64_t rows = piece.rows * piece.way.packs.parts
     cdef int64_t width, sums, left, right, steps
-    steps = min(_stretch_units(piece), _units_of(piece, piece.depth))
+    steps = min(_stretch_units(piece), units_of(piece, piece.depth))
     width = _width(piece)
     piece.sums_row = width
     if _goes_by_strips(piece):
@@ -387,12 +341,6 @@ cdef inline int64_t _width(const Piece* piece) noexcept nogil:
     return (piece.columns + lanes - 1) // lanes * lanes
 
 
-cdef inline int64_t _units_of(const Piece* piece, int64_t count) noexcept nogil:
-    """Units of so many steps of the depth."""
-    cdef const aten_panel_packs* packs = piece.way.packs
-    return (count + packs.group - 1) // packs.group * packs.parts
-
-
 cdef inline int64_t _stretch_of(const Piece* piece, int64_t units) noexcept nogil:
     """Steps of the depth of so many units."""
     return units * piece.way.packs.group // piece.way.packs.parts
@@ -431,14 +379,14 @@ cdef void _multiply_block(Piece* piece) noexcept nogil:
     tile.out_row = piece.out.row_stride if piece.direct else piece.sums_row
     while True:
         count = min(stretch, piece.depth - begin)
-        tile.units = _units_of(piece, count)
-        _take_left(piece, begin, count, &tile)
+        tile.units = units_of(piece, count)
+        take_left(piece, begin, count, &tile)
         column = 0
         while column < piece.columns:
             first = column
-            _pack_strips(piece, begin, count, first, together * strip, strip, &tile)
+            pack_strips(piece, begin, count, first, together * strip, strip, &tile)
             while column < min(piece.columns, first + together * strip):
-                _take_strip(piece, first, column, strip, &tile)
+                take_strip(piece, first, column, strip, &tile)
                 tile.start = NULL
                 tile.out = sums + column * piece.way.tiles.unit
                 tile.addend = tile.out if begin else NULL
@@ -466,14 +414,14 @@ cdef void _multiply_by_strips(Piece* piece) noexcept nogil:
         begin = 0
         while True:
             count = min(stretch, piece.depth - begin)
-            tile.units = _units_of(piece, count)
-            _take_left(piece, begin, count, &tile)
+            tile.units = units_of(piece, count)
+            take_left(piece, begin, count, &tile)
             tile.start = NULL
             tile.out = piece.sums
             tile.addend = tile.out if begin else NULL
             tile.out_row = piece.sums_row
             if not _run_columns(piece, begin, count, column, columns, &tile):
-                _pack_right(piece, begin, count, column, strip, &tile)
+                pack_right(piece, begin, count, column, strip, &tile)
                 _run_strip(piece, &tile, columns)
             begin += stretch
             if begin >= piece.depth:
@@ -494,7 +442,7 @@ cdef bint _run_columns(const Piece* piece, int64_t begin, int64_t count, int64_t
     work.columns = columns
     work.left = tile.left
     work.left_row = tile.left_row
-    work.right = _at(&piece.right, 0, begin, column)
+    work.right = at(&piece.right, 0, begin, column)
     work.right_column = piece.right.column_stride * piece.way.packs.size
     work.out = tile.out
     work.out_row = tile.out_row
@@ -516,12 +464,12 @@ cdef void _multiply_streaming(Piece* piece) noexcept nogil:
         begin = 0
         while True:
             count = min(few, piece.depth - begin)
-            tile.units = _units_of(piece, count)
+            tile.units = units_of(piece, count)
             part = begin % stretch
-            _take_left(piece, begin, count, &tile)
+            take_left(piece, begin, count, &tile)
             for index in range((columns + strip - 1) // strip):
                 column = index * strip
-                _pack_right(piece, begin, count, first + column, strip, &tile)
+                pack_right(piece, begin, count, first + column, strip, &tile)
                 place = column * unit
                 tile.start = piece.begun + place if part else NULL
                 tile.addend = NULL
@@ -543,121 +491,6 @@ cdef void _run_strip(const Piece* piece, aten_panel_tile* tile, int64_t columns)
     run_strip(tiles, tile, piece.rows * piece.way.packs.parts, columns, group)
 
 
-cdef void _take_left(const Piece* piece, int64_t begin, int64_t count,
-                     aten_panel_tile* tile) noexcept nogil:
-    """The rows of the left operand over so many steps: where they lie, or packed."""
-    cdef const Block* left = &piece.left
-    cdef const aten_panel_packs* packs = piece.way.packs
-    cdef int64_t unit = piece.way.tiles.unit, row, group, size = packs.size
-    cdef bint by_steps = left.column_stride == 1 or count == 1
-    cdef char* target = piece.packed_left
-    tile.left_step = unit
-    if (by_steps and packs.as_is and packs.parts == 1 and count % packs.group == 0
-            and (left.row_stride * size < FAR_ROWS or piece.columns <= 2 * STRIP_LANES
-                 or piece.rows <= FEW_ROWS)):
-        tile.left = _at(left, 0, 0, begin)
-        tile.left_row = left.row_stride * size
-        return
-    tile.left = target
-    if not by_steps and left.row_stride == 1 and packs.parts == 1 and piece.rows > 2:
-        tile.left_row = unit
-        tile.left_step = LEFT_LANES * unit
-        for group in range((piece.rows + LEFT_LANES - 1) // LEFT_LANES):
-            row = group * LEFT_LANES
-            packs.zip(_at(left, 0, row, begin), left.column_stride, count,
-                      min(<int64_t>LEFT_LANES, piece.rows - row), LEFT_LANES, target)
-            target += tile.units * tile.left_step
-        return
-    tile.left_row = tile.units * unit + GAP
-    for row in range(piece.rows):
-        packs.run(_at(left, 0, row, begin), left.column_stride if count > 1 else 1, count, target)
-        if packs.parts == 2:
-            turn_around(<int>unit, target, target + tile.left_row, count)
-        target += tile.left_row * packs.parts
-
-
-cdef void _pack_right(const Piece* piece, int64_t begin, int64_t count, int64_t column,
-                      int64_t strip, aten_panel_tile* tile) noexcept nogil:
-    """A strip of the right operand over so many steps."""
-    cdef const Block* right = &piece.right
-    cdef const aten_panel_packs* packs = piece.way.packs
-    cdef int64_t lanes = piece.way.tiles.lanes, unit = piece.way.tiles.unit
-    cdef int64_t columns = min(strip, piece.columns - column)
-    cdef int64_t width = (columns + lanes - 1) // lanes * lanes
-    cdef char* source = _at(right, 0, begin, column)
-    cdef uint32_t flipped = 0x80808080U if piece.way.flips else 0
-    tile.right = piece.packed_right
-    tile.right_step = width * unit
-    if (piece.way.pack == ATEN_PACK_BYTES and right.column_stride == 1
-            and aten_zip_bytes(piece.way.vector_bytes, _features, source, right.row_stride, count,
-                               columns, width, piece.packed_right, flipped)):
-        return
-    if right.column_stride == 1 or piece.columns == 1:
-        packs.zip(source, right.row_stride, count, columns, width, piece.packed_right)
-    else:
-        pack_columns(packs, source, right.column_stride, <int>unit, count, columns, width,
-                     count < piece.depth, piece.packed_right)
-    if piece.way.flips:
-        aten_flip_units(piece.way.vector_bytes, <uint32_t*>piece.packed_right,
-                        tile.units * width, 0x80808080U)
-
-
-cdef inline void _take_strip(const Piece* piece, int64_t first, int64_t column, int64_t strip,
-                             aten_panel_tile* tile) noexcept nogil:
-    """The strip from `column` on of those that were packed from the column `first` on."""
-    cdef int64_t lanes = piece.way.tiles.lanes, unit = piece.way.tiles.unit
-    cdef int64_t width = min(strip, (piece.columns - column + lanes - 1) // lanes * lanes)
-    tile.right = piece.packed_right + (column - first) * tile.units * unit
-    tile.right_step = width * unit
-
-
-cdef void _pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first, int64_t columns,
-                       int64_t strip, aten_panel_tile* tile) noexcept nogil:
-    """Strips of so many columns of the right operand over so many steps, one behind the other.
-
-    Rows far apart share few places of the caches: some of them are read from end to end before the
-    next ones.
-    """
-    cdef const Block* right = &piece.right
-    cdef const aten_panel_packs* packs = piece.way.packs
-    cdef int64_t unit = piece.way.tiles.unit, column, row = 0, rows, width
-    cdef char* source
-    cdef char* target
-    cdef int64_t end = min(piece.columns, first + columns)
-    cdef int64_t together = max(1, TOGETHER // packs.group) * packs.group
-    cdef char* packed = piece.packed_right
-    cdef uint32_t flipped = 0x80808080U if piece.way.flips else 0
-    cdef bint are_made = piece.way.pack == ATEN_PACK_BYTES
-    if right.column_stride != 1 or end - first <= strip:
-        column = first
-        while column < end:
-            piece.packed_right = packed + (column - first) * tile.units * unit
-            _pack_right(piece, begin, count, column, strip, tile)
-            column += strip
-        piece.packed_right = packed
-        return
-    while row < count:
-        rows = min(together, count - row)
-        column = first
-        while column < end:
-            _take_strip(piece, first, column, strip, tile)
-            source = _at(right, 0, begin + row, column)
-            target = <char*>tile.right + _units_of(piece, row) * tile.right_step
-            width = min(strip, piece.columns - column)
-            if are_made:
-                # The last rows may be no whole units: then all of them are made in the other way.
-                are_made = count % packs.group == 0 and aten_zip_bytes(
-                    piece.way.vector_bytes, _features, source, right.row_stride, rows, width,
-                    tile.right_step // unit, target, flipped)
-            if not are_made:
-                packs.zip(source, right.row_stride, rows, width, tile.right_step // unit, target)
-            column += strip
-        row += rows
-    if piece.way.flips and not are_made:
-        rows = (<char*>tile.right - packed) // unit + tile.units * tile.right_step // unit
-        aten_flip_units(piece.way.vector_bytes, <uint32_t*>packed, rows, 0x80808080U)
-
-
 cdef void _finish(const Piece* piece, int64_t column, int64_t columns) noexcept nogil:
     """Results of the columns that sums are there for."""
     cdef aten_panel_row row
@@ -672,16 +505,16 @@ cdef void _finish(const Piece* piece, int64_t column, int64_t columns) noexcept 
     for place in range(piece.rows):
         row.sums = piece.sums + place * parts * piece.sums_row * unit
         row.more = <const char*>row.sums + piece.sums_row * unit
-        row.out = _at(&piece.out, 0, place, column)
+        row.out = at(&piece.out, 0, place, column)
         if piece.addend.data != NULL:
-            row.addend = _at(&piece.addend, 0, place, column)
+            row.addend = at(&piece.addend, 0, place, column)
         if piece.way.flips:
             row.base = piece.bases[place]
         piece.way.finish(&row)
 
 
 cdef int64_t _sum_of_row(const Piece* piece, int64_t row) noexcept nogil:
-    cdef const int8_t* source = <const int8_t*>_at(&piece.left, 0, row, 0)
+    cdef const int8_t* source = <const int8_t*>at(&piece.left, 0, row, 0)
     cdef int64_t place, count, total = 0
     if piece.left.column_stride == 1:
         for place in range((piece.depth + SUMMED - 1) // SUMMED):
