@@ -35,6 +35,9 @@ cdef enum:
     PIECES_PER_THREAD = 4
     # Channels from which on images are turned for fewer multiplications.
     FEWEST_TURNED = 32
+    # Rows of the largest tile, and positions of a part of a line at least.
+    MOST_ROWS = 8
+    FEW_POSITIONS = 32
     # Padding that would make an image so many times as large is not copied.
     MOST_PADDING = 4
 
@@ -64,6 +67,7 @@ cdef struct Lines:
     const aten_finish* finish   # or nothing
     bint is_depthwise
     bint is_copied
+    bint is_line            # all positions are, which see nothing but themselves
     bint failed
 
 
@@ -166,10 +170,11 @@ cdef bint _cut(Lines* work) noexcept:
     work.is_copied = not work.is_depthwise and (work.padding[0] > 0 or work.padding[1] > 0)
     if work.is_copied and work.padding[1] > MOST_PADDING * work.sizes[1]:
         return False
-    if work.padding[0] == work.padding[1] == 0 and work.kernel[0] * work.kernel[1] == 1 and (
-            work.stride[0] == work.stride[1] == 1):
-        # All positions are one line, which may be cut anywhere: into lines of a tile's rows.
-        _cut_line(work)
+    work.is_line = False
+    if not work.is_depthwise and work.padding[0] == work.padding[1] == 0 and (
+            work.kernel[0] * work.kernel[1] == work.stride[0] == work.stride[1] == 1):
+        _cut_positions(work)
+        return True
     line = (work.sizes[1] + 2 * work.padding[1]) * work.channels
     reach = (work.kernel[0] - 1) * work.dilation[0] + 1
     if work.is_copied and reach > COPIED * 4 // line:
@@ -180,26 +185,40 @@ cdef bint _cut(Lines* work) noexcept:
     work.across = (work.seen[0] + lines - 1) // lines
     work.lines = (work.seen[0] + work.across - 1) // work.across
     work.across = (work.seen[0] + work.lines - 1) // work.lines
-    work.strips_each = work.strips
-    work.down = 1
-    if not work.is_depthwise and work.batch * work.across < wanted // 2:
-        work.down = min(work.strips, (wanted + work.across - 1) // work.across)
-        work.strips_each = (work.strips + work.down - 1) // work.down
-        work.down = (work.strips + work.strips_each - 1) // work.strips_each
+    _cut_strips(work, 0 if work.is_depthwise else wanted // 2)
     return True
 
 
-cdef void _cut_line(Lines* work) noexcept:
-    cdef int64_t positions = work.sizes[0] * work.sizes[1]
-    cdef int64_t length = 8
-    while positions % length:
-        length //= 2
-    while positions % (2 * length) == 0 and length < 64:
-        length *= 2
-    if length < 8:
-        return
-    work.sizes[0] = work.seen[0] = positions // length
-    work.sizes[1] = work.seen[1] = length
+cdef void _cut_positions(Lines* work) noexcept nogil:
+    """Positions of all images are one line, which is cut into as many parts for each thread, of which
+    the second cache has room for what they see."""
+    cdef int64_t positions = work.batch * work.seen[0] * work.seen[1]
+    cdef int64_t threads = thread_count()
+    cdef int64_t most = threads * max(<int64_t>FEW_POSITIONS, COPIED // work.channels)
+    work.is_line = True
+    work.batch = work.sizes[0] = work.seen[0] = work.lines = 1
+    work.sizes[1] = work.seen[1] = positions
+    work.across = threads * ((positions + most - 1) // most)
+    work.across = min(work.across, max(<int64_t>1, positions // FEW_POSITIONS))
+    _cut_strips(work, threads)
+
+
+cdef inline int64_t _first_of_part(const Lines* work, int64_t part) noexcept nogil:
+    """Its first position: parts have whole tiles, but for the last one."""
+    if part == work.across:
+        return work.seen[1]
+    return part * work.seen[1] // work.across // MOST_ROWS * MOST_ROWS
+
+
+cdef void _cut_strips(Lines* work, int64_t wanted) noexcept nogil:
+    """Where pieces are fewer than wanted, threads share strips of channels, too."""
+    cdef int64_t pieces = work.batch * work.across
+    work.strips_each = work.strips
+    work.down = 1
+    if pieces < wanted:
+        work.down = min(work.strips, (PIECES_PER_THREAD * thread_count() + pieces - 1) // pieces)
+        work.strips_each = (work.strips + work.down - 1) // work.down
+        work.down = (work.strips + work.strips_each - 1) // work.strips_each
 
 
 cdef void _turn_weights(Lines* work) noexcept nogil:
@@ -234,7 +253,7 @@ cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef int64_t pitch = (work.sizes[1] + 2 * work.padding[1]) * work.channels * work.size
     cdef char* copied = NULL
     cdef const char* data
-    cdef int64_t index, image, piece, line, lines, source
+    cdef int64_t index, image, piece, line, lines, source, first
     if work.is_depthwise:
         copied = <char*>malloc(4 * work.kernel[0] * work.kernel[1] * sizeof(int64_t))
     elif work.is_copied:
@@ -247,6 +266,13 @@ cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
         piece = index % (work.across * work.down)
         line = piece // work.down * work.lines
         lines = min(work.lines, work.seen[0] - line)
+        if work.is_line:
+            first = _first_of_part(work, piece // work.down)
+            _multiply_lines(work, work.input + first * pitch // work.sizes[1],
+                            work.out + first * work.outputs * work.size, 1,
+                            _first_of_part(work, piece // work.down + 1) - first,
+                            piece % work.down * work.strips_each, 0)
+            continue
         source = line * work.stride[0] - work.padding[0]
         data = work.input + image * work.sizes[0] * work.sizes[1] * work.channels * work.size
         if work.is_depthwise:
@@ -258,8 +284,8 @@ cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
             data = copied
         else:
             data += source * pitch
-        _multiply_lines(work, data, image, line, lines, piece % work.down * work.strips_each,
-                        pitch // work.size)
+        _multiply_lines(work, data, _line_of(work, image, line), lines, work.seen[1],
+                        piece % work.down * work.strips_each, pitch // work.size)
     free(copied)
 
 
@@ -360,9 +386,9 @@ cdef void _see_place(const Lines* work, int64_t line, int64_t x, int64_t* taps,
     run.taps = count
 
 
-cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, int64_t first,
-                          int64_t lines, int64_t strip, int64_t pitch) noexcept nogil:
-    """Lines of positions times strips of weights, one line of the window after the other."""
+cdef void _multiply_lines(const Lines* work, const char* data, char* out, int64_t lines,
+                          int64_t positions, int64_t strip, int64_t pitch) noexcept nogil:
+    """Lines of so many positions times strips of weights, one line of the window after the other."""
     cdef int64_t size = work.size
     cdef int64_t run = work.kernel[1] * work.channels
     cdef int64_t end = min(strip + work.strips_each, work.strips)
@@ -398,11 +424,11 @@ cdef void _multiply_lines(const Lines* work, const char* data, int64_t image, in
                 for line in range(lines):
                     tile.left = data + (
                         (line * work.stride[0] + height * work.dilation[0]) * pitch + begin) * size
-                    tile.out = _line_of(work, image, first + line) + column * size
-                    work.kernels.multiply(&tile, work.seen[1])
+                    tile.out = out + (line * positions * work.outputs + column) * size
+                    work.kernels.multiply(&tile, positions)
                     if tile.finish != NULL and tile.finish.activation != ATEN_CUT:
                         work.kernels.finish(tile.finish, False, tile.out, tile.out_row,
-                                            work.seen[1], tile.columns)
+                                            positions, tile.columns)
                 begin += stretch
         tile.finish = NULL
         strip += 1
