@@ -3,9 +3,9 @@
 """Transposed convolutions whose windows are as large as their steps: no two windows meet.
 
 Such a one is a single product, of weights with a row for each element of a window and channel of the
-result, and what comes of a few positions goes from a buffer in the cache to the blocks that it is. Threads
-claim positions, for some channels at a time. Sums go in order over the channels that are seen, in
-stretches that their number alone decides, so bits do not depend on how a result is cut.
+result, and what comes of a few positions goes from a buffer in the cache to the blocks that it is.
+Threads claim positions, for some channels at a time. Sums go in order over the channels that are seen,
+in stretches that their number alone decides, so bits do not depend on how a result is cut.
 """
 
 from libc.stdint cimport int64_t
@@ -14,7 +14,9 @@ from libc.string cimport memcpy
 
 from aten._core.base.dtypes cimport FLOAT64
 from aten._core.threads.parallel cimport parallel_for, thread_count
-from aten.backends.cpu.kernels.windows.columns cimport SPATIAL, Convolution
+from aten.backends.cpu.kernels.windows.columns cimport (
+    SPATIAL, Convolution, row_of, stretch_of,
+)
 from aten.backends.cpu.kernels.windows.direct cimport (
     aten_window_kernels, aten_windows, kernels_of, multiply_panels_here,
 )
@@ -30,10 +32,6 @@ cdef enum:
     TURNED = 16
     # Multiplications worth a claim of their own.
     CLAIM = 1 << 15
-    # Channels summed in registers, of few and of many: the more, the larger are errors.
-    SHORT_STRETCH = 32
-    LONG_STRETCH = 128
-    MANY_SEEN = 128
 
 cdef struct Blocks:
     const Convolution* work
@@ -71,13 +69,12 @@ cdef bint has_blocks(const Convolution* work) noexcept:
 
 cdef bint convolve_blocks(const Convolution* work) noexcept nogil:
     cdef Blocks blocks
-    cdef int64_t rows = work.inputs * work.window, row = work.outputs
+    cdef int64_t rows = work.inputs * work.window
     blocks.work = work
     blocks.kernels = kernels_of(work.compute == FLOAT64)
     blocks.size = 8 if work.compute == FLOAT64 else 4
     blocks.failed = False
-    # An odd number of cache lines, if it is large: rows do not keep each other out.
-    blocks.weight_row = row if row < 256 else ((row + 15) // 16 | 1) * 16
+    blocks.weight_row = row_of(work.outputs)
     blocks.rows = rows
     blocks.weights = <char*>malloc(work.groups * rows * (blocks.weight_row + 1) * blocks.size)
     if blocks.weights == NULL:
@@ -173,7 +170,7 @@ cdef bint _multiply(const Blocks* blocks, int64_t image, int64_t group, int64_t 
     windows.batch = windows.groups = windows.taps = windows.bias_step = 1
     windows.inputs = work.outputs
     windows.outputs = min(blocks.rows_each, blocks.rows - row)
-    windows.stretch = SHORT_STRETCH if work.outputs < MANY_SEEN else LONG_STRETCH
+    windows.stretch = stretch_of(work.outputs)
     windows.weight_row = blocks.weight_row
     windows.input_batch = windows.out_batch = 0
     windows.input_channel = work.out.channel_stride

@@ -43,6 +43,19 @@ cdef struct Convolution:
     const aten_finish* finish   # or nothing
     bint failed             # memory was not to be had
 
+
+cdef inline int64_t row_of(int64_t count) noexcept nogil:
+    """Elements from row to row of so many: of many an odd number of cache lines, so that rows do not
+    keep each other out."""
+    return count if count < 256 else ((count + 15) // 16 | 1) * 16
+
+
+cdef inline int64_t stretch_of(int64_t products) noexcept nogil:
+    """Products summed in a row by a transposed convolution: columns that are added up are as near. Of
+    many it takes more, to be faster."""
+    return 128 if products >= 128 else 32
+
+
 cdef int gather_all(Convolution* work) except -1
 # A transposed convolution: `work.input` is written, `work.out` read.
 cdef int spread_all(Convolution* work, TensorImpl out, list scratch) except -1

@@ -22,7 +22,8 @@ from aten.backends.cpu.kernels.matrix.gemm cimport multiplies
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer
 from aten.backends.cpu.kernels.windows.blocks cimport convolve_blocks, has_blocks
 from aten.backends.cpu.kernels.windows.columns cimport (
-    GRAIN, RELEASE_THRESHOLD, SPATIAL, Convolution, Image, gather_all, spread_all,
+    GRAIN, RELEASE_THRESHOLD, SPATIAL, Convolution, Image, gather_all, row_of, spread_all,
+    stretch_of,
 )
 from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_STRETCH, aten_finish, aten_grid, aten_window_kernels, aten_windows, convolve_directly,
@@ -33,11 +34,6 @@ from aten.backends.cpu.kernels.windows.winograd cimport has_tiles
 cdef enum:
     # Remainders by the stride up to which a transposed convolution is one plain one for each.
     FEW_REMAINDERS = 64
-    # Products summed in a row by a transposed convolution: columns that are added up are as near. Of
-    # many it takes more, to be faster.
-    SHORT_STRETCH = 32
-    LONG_STRETCH = 128
-    MANY_PRODUCTS = 128
     # Channels of such a result, and of what it sees, that are few and many.
     FEW_RESULTS = 4
     MANY_SEEN = 16
@@ -327,7 +323,7 @@ cdef int _convolve_transposed(Convolution* work, list scratch) except -1:
     stride see the same taps, and are a plain convolution."""
     cdef Storage memory = allocate(
         (SPATIAL + 1) * <int64_t>sizeof(int64_t) * work.window
-        + work.groups * work.inputs * _row_of(work.window * work.outputs)
+        + work.groups * work.inputs * row_of(work.window * work.outputs)
         * item_size(work.compute) + 1, CPU, -1)
     cdef Turn turn
     cdef Image part
@@ -351,11 +347,9 @@ cdef int _convolve_transposed(Convolution* work, list scratch) except -1:
                 windows.step[0] = windows.step[1] = windows.step[2] = 1
                 _choose_taps(&turn, z, y, x, &windows)
                 windows.weight = turn.weight
-                windows.weight_row = turn.row = _row_of(windows.taps * work.outputs)
+                windows.weight_row = turn.row = row_of(windows.taps * work.outputs)
                 windows.inputs = work.outputs if windows.taps > 0 else 0
-                windows.stretch = SHORT_STRETCH
-                if windows.taps * work.outputs >= MANY_PRODUCTS:
-                    windows.stretch = LONG_STRETCH
+                windows.stretch = stretch_of(windows.taps * work.outputs)
                 windows.outputs = work.inputs
                 turn.count = windows.taps
                 with nogil:
@@ -370,11 +364,6 @@ cdef int _convolve_transposed(Convolution* work, list scratch) except -1:
 cdef inline void _take_every(Image* image, int dim, int64_t first, int64_t step) noexcept:
     image.sizes[dim] = (image.sizes[dim] - first + step - 1) // step
     image.strides[dim] *= step
-
-
-cdef inline int64_t _row_of(int64_t count) noexcept:
-    # An odd number of cache lines, if it is large: rows do not keep each other out.
-    return count if count < 256 else ((count + 15) // 16 | 1) * 16
 
 
 cdef void _choose_taps(Turn* turn, int64_t z, int64_t y, int64_t x,

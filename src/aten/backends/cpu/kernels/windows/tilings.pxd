@@ -13,8 +13,9 @@ cdef enum:
     SIZE = 4                # of an element in bytes
     # Places between the taps of a window, at most.
     MOST_SPREAD = 16
-    # Channels of what is seen in a piece of a round.
+    # Channels of what is seen in a piece of a round, and those whose weights are few.
     CHANNELS = 16
+    FEW_CHANNELS = 256
 
 cdef struct Tiling:
     const aten_windows* work

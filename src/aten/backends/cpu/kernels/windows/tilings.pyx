@@ -17,7 +17,7 @@ from aten.backends.cpu.kernels.windows.direct cimport (
 from aten.backends.cpu.kernels.windows.sliding cimport Sliding
 
 cdef enum:
-    # Elements of a copied band, and tiles in one.
+    # Elements of a copied band, and its tiles, at most.
     BAND = 1 << 16
     TILES = 256
     PIECES_PER_THREAD = 2
@@ -26,7 +26,6 @@ cdef enum:
     MANY_WEIGHTS = 1 << 12
     MANY_OF_LINES = 1 << 20
     MANY_TILES = 3000
-    FEW_CHANNELS = 256
     # Hundredths of cycles that a vector takes: its products with a weight where it is alone in a strip,
     # and where it is not; what tiles of it see of a channel, their results of one, and its copy.
     ALONE = 73
@@ -114,10 +113,8 @@ cdef inline int64_t _slots_of(const Tiling* tiling, int64_t across) noexcept nog
 
 
 cdef void _cut(Tiling* tiling) noexcept nogil:
-    """Choose bands and pieces."""
-    cdef const aten_windows* work = tiling.work
-    cdef int64_t length = tiling.tiles.sizes[2], spread = tiling.dilation[1]
-    cdef int64_t across, least = -1
+    """Choose bands."""
+    cdef int64_t length = tiling.tiles.sizes[2], across, least = -1
     for across in range((length + 2 * TILES - 1) // (2 * TILES), 4 + length // (2 * TILES)):
         _cut_lines(tiling, across, 2, &least)
         _cut_lines(tiling, across, SIDE, &least)

@@ -4,10 +4,9 @@
 windows of three, with 4 for 6.
 
 Winograd's F(2 × 2, 3 × 3) and F(2, 3), whose arithmetic is in convolution_transforms.h. What tiles
-see is copied band by band, parted into even and odd rows and columns, so that neighbouring tiles look
-at a run of memory; where a line of tiles ends there are some that are none. Where taps have places
-between them, tiles are of results as far apart, and as many tiles follow each other. A strip of tiles
-then becomes sixteen panels, each multiplied with as many weights, and what comes out the results.
+see is copied band by band, as tilings.pyx lays it out. Where taps have places between them, tiles are of
+results as far apart, and as many tiles follow each other. A strip of tiles then becomes sixteen panels,
+each multiplied with as many weights, and what comes out the results.
 
 Threads claim bands, or channels of some. Tiles are lanes that know nothing of each other, and sums
 over channels go in order, in stretches that their number alone decides, so bits do not depend on how
@@ -26,11 +25,12 @@ from libc.string cimport memcpy, memset
 
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.windows.direct cimport (
-    ATEN_CUT, ATEN_VECTORS, aten_tile_piece, aten_tiles, aten_window_kernels, aten_window_tile, aten_windows,
+    ATEN_CUT, ATEN_VECTORS, aten_tile_piece, aten_tiles, aten_window_kernels, aten_window_tile,
+    aten_windows,
 )
 from aten.backends.cpu.kernels.windows.sliding cimport Sliding, copy_slots
 from aten.backends.cpu.kernels.windows.tilings cimport (
-    CHANNELS, MOST_SPREAD, SIDE, SIZE, SMALL, Tiling, first_of, plan_tiles,
+    CHANNELS, FEW_CHANNELS, MOST_SPREAD, SIDE, SIZE, SMALL, Tiling, first_of, plan_tiles,
 )
 
 cdef enum:
@@ -50,7 +50,6 @@ cdef enum:
     LEAST_ROWS = 8
     FEW_ROWS = 16
     MOST_ROWS = 32
-    FEW_CHANNELS = 256
     PANELS = 1 << 20
     # Channels summed in registers: the more, the larger are errors.
     STRETCH = 128
@@ -265,6 +264,7 @@ cdef void _spread_weights(Run* run, int64_t first, int64_t count, char* out,
     cdef const aten_windows* work = tiling.work
     cdef int64_t width = (work.inputs + LINE - 1) // LINE * LINE
     cdef int64_t taps = work.taps
+    # Squares reach beyond the last tap.
     cdef char* turned = <char*>malloc((taps + LINE) * width * SIZE)
     cdef const char* weight = <const char*>work.weight + first * work.weight_row * SIZE
     cdef int64_t row, tap
@@ -325,7 +325,8 @@ cdef inline int64_t _panels_of(const Tiling* tiling, int64_t strips) noexcept no
     return strips * tiling.seen * (tiling.work.inputs * ATEN_VECTORS * tiling.kernels.lanes + LINE)
 
 
-cdef char* _take(Run* run, Piece* piece, int64_t channels, int64_t panels, int64_t rows) noexcept nogil:
+cdef char* _take(Run* run, Piece* piece, int64_t channels, int64_t panels,
+                 int64_t rows) noexcept nogil:
     """Memory for a band of so many channels, so many elements of panels, and sums."""
     cdef const Tiling* tiling = &run.tiling
     cdef int64_t widest = ATEN_VECTORS * tiling.kernels.lanes
@@ -376,13 +377,14 @@ cdef void _copy_band(const Tiling* tiling, const Piece* piece, int64_t first,
                      int64_t last) noexcept nogil:
     """Channels first … last, parted."""
     cdef const Sliding* sliding = &tiling.sliding
+    cdef bint is_near = tiling.dilation[0] == 1 and tiling.dilation[1] == 1
     cdef int64_t channel
     cdef char* copied = piece.copied
     for channel in range(piece.group * tiling.work.inputs + first,
                          piece.group * tiling.work.inputs + last):
-        if tiling.dilation[0] == 1 and tiling.dilation[1] == 1 and tiling.work.input_strides[2] == 1:
+        if is_near and tiling.work.input_strides[2] == 1:
             _copy_parted(tiling, piece, channel, copied)
-        elif tiling.dilation[0] == 1 and tiling.dilation[1] == 1:
+        elif is_near:
             copy_slots(sliding, piece.image, channel, 0, piece.line, piece.column, piece.lines,
                        copied)
         else:
