@@ -77,6 +77,17 @@ class Recurrent(nn.Module):
         return self.lstm(x)[0].tanh()
 
 
+class Rectified(nn.Module):
+    """Products that are cut off, one of which is laid out in many pieces."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(300, 2500), nn.Linear(2500, 60)
+
+    def forward(self, x):
+        return nn.functional.relu6(self.second(nn.functional.relu(self.first(x))))
+
+
 class Shelved(nn.Module):
     """Bags of several tables, which are one call with as many results."""
 
@@ -94,6 +105,7 @@ PROGRAMS = {
     "convolved": (Convolved, lambda: (aten.randn(2, 3, 9, 11),)),
     "attending": (Attending, lambda: (aten.arange(12).view(2, 6), aten.randn(6, 6))),
     "wide": (Wide, lambda: (aten.randn(5, 260),)),
+    "rectified": (Rectified, lambda: (aten.randn(2, 3, 300),)),
     "shelved": (Shelved, lambda: (aten.arange(40).view(8, 5) % 29,)),
     "recurrent": (Recurrent, lambda: (aten.randn(3, 5, 16),)),
 }

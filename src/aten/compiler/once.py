@@ -14,7 +14,9 @@ _CPU = device("cpu")
 _PIECE = 1 << 21
 
 
-def product(left: Tensor, matrix: Tensor, bias: Tensor | None, columns: int) -> Tensor:
+def product(
+    left: Tensor, matrix: Tensor, bias: Tensor | None, columns: int, *limits: float | None
+) -> Tensor:
     """`fused::strips_product` with a matrix that does not lie in strips yet, with the same bits.
 
     Some strips at a time are laid out and multiplied: none of them stays, nor does what was read of
@@ -24,7 +26,7 @@ def product(left: Tensor, matrix: Tensor, bias: Tensor | None, columns: int) -> 
     depth = matrix.shape[0]
     step = max(1, _PIECE // (depth * width * matrix.itemsize)) * width
     if step >= columns or not left.numel():
-        return _whole(left, reread(matrix), bias, columns)
+        return _whole(left, reread(matrix), bias, columns, *limits)
     # Of a matrix whose columns lie one behind the other, each piece is a stretch of the file.
     by_columns = matrix.stride(0) == 1
     source = matrix if by_columns else reread(matrix)
@@ -32,12 +34,14 @@ def product(left: Tensor, matrix: Tensor, bias: Tensor | None, columns: int) -> 
     for first in range(0, columns, step):
         piece = ops.aten.slice.Tensor(source, 1, first, first + step)
         strips = ops.fused.strips.default(reread(piece) if by_columns else piece, width)
-        if not multiply_piece(out, left, strips, bias, first):
-            return _whole(left, source, bias, columns)
+        if not multiply_piece(out, left, strips, bias, first, *limits):
+            return _whole(left, source, bias, columns, *limits)
     return out
 
 
-def _whole(left: Tensor, matrix: Tensor, bias: Tensor | None, columns: int) -> Tensor:
+def _whole(
+    left: Tensor, matrix: Tensor, bias: Tensor | None, columns: int, *limits: float | None
+) -> Tensor:
     strips = ops.fused.strips.default(matrix, width_of_strips(matrix.dtype.name, columns))
-    made: Tensor = ops.fused.strips_product.default(left, strips, bias, columns)
+    made: Tensor = ops.fused.strips_product.default(left, strips, bias, columns, *limits)
     return made

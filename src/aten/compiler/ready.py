@@ -175,13 +175,13 @@ class _Sinking:
 
     def _append_product(self, node: Node, matrix: Node) -> None:
         """A product with a matrix that is laid out while it is multiplied, a piece at a time."""
-        left, _, bias, columns = node.args
+        left, _, bias, columns, *limits = node.args
         for one in (left, bias):
             if one in self._places and one not in self._current:
                 self._current[one] = self._computed(self._places[one])
         window = self._window(matrix)
         args = map_nodes((left, bias, columns), lambda one: self._current[one])
-        given = (args[0], window, *args[1:])
+        given = (args[0], window, *args[1:], *limits)
         made = Node(node.name, "call_function", _PRODUCT_ONCE, given, None, node.meta)
         self._current[node] = made
         self.nodes.append(made)

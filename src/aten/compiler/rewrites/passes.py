@@ -12,6 +12,7 @@ from aten.compiler.rewrites.choosing import Choices
 from aten.compiler.rewrites.epilogues import with_epilogues, with_padding
 from aten.compiler.rewrites.expansions import with_expansions
 from aten.compiler.rewrites.layouts import with_row_major_norms, with_row_major_sums
+from aten.compiler.rewrites.limits import with_limited_products
 from aten.compiler.rewrites.products import with_weights_in_strips
 from aten.compiler.rewrites.recurrences import with_weights_in_blocks
 from aten.compiler.rewrites.rewriting import Rewriting, users_of
@@ -39,7 +40,8 @@ def prepared(graph: Graph, steady: frozenset[str], strips: bool, choices: Choice
         return graph
     graph = with_expansions(graph, _steady_nodes(graph, steady), choices)
     graph = with_weights_in_blocks(graph, _steady_nodes(graph, steady))
-    return with_weights_in_strips(graph, _steady_nodes(graph, steady), choices)
+    graph = with_weights_in_strips(graph, _steady_nodes(graph, steady), choices)
+    return with_limited_products(graph)
 
 
 def _steady_nodes(graph: Graph, steady: frozenset[str]) -> set[Node]:

@@ -16,8 +16,16 @@ from aten.registry import ops
 _CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 
 
-def strips_product(self: Tensor, strips: Tensor, bias: Tensor | None, columns: int) -> Tensor:
-    """`self @ matrix`, or `bias + self @ matrix`, where `strips` are those of the matrix.
+def strips_product(
+    self: Tensor,
+    strips: Tensor,
+    bias: Tensor | None,
+    columns: int,
+    low: float | None = None,
+    high: float | None = None,
+) -> Tensor:
+    """`self @ matrix`, or `bias + self @ matrix`, where `strips` are those of the matrix; between
+    `low` and `high`, of which each may be absent.
 
     `self` is (rows, depth), the matrix (depth, `columns`). `strips`, of (count, depth, width), are
     its columns, `width` of them side by side in each; what the last one has beyond `columns` is not
@@ -25,11 +33,15 @@ def strips_product(self: Tensor, strips: Tensor, bias: Tensor | None, columns: i
     and what `mm` and `addmm` raise.
     """
     matrix = _joined(strips, columns)
+    product: Tensor
     if bias is None:
-        product: Tensor = ops.aten.mm.default(self, matrix)
+        product = ops.aten.mm.default(self, matrix)
+    else:
+        product = ops.aten.addmm.default(bias, self, matrix)
+    if low is None and high is None:
         return product
-    added: Tensor = ops.aten.addmm.default(bias, self, matrix)
-    return added
+    limited: Tensor = ops.aten.clamp.default(product, low, high)
+    return limited
 
 
 def strips(self: Tensor, width: int) -> Tensor:
@@ -68,8 +80,7 @@ def _joined(strips: Tensor, columns: int) -> Tensor:
 
 # Their schemas.
 STRIPS: dict[str, Callable[..., Tensor]] = {
-    "strips_product(Tensor self, Tensor strips, Tensor? bias, SymInt columns) -> Tensor": (
-        strips_product
-    ),
+    "strips_product(Tensor self, Tensor strips, Tensor? bias, SymInt columns, float? low=None,"
+    " float? high=None) -> Tensor": strips_product,
     "strips(Tensor self, SymInt width) -> Tensor": strips,
 }

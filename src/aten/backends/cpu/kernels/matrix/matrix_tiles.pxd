@@ -40,6 +40,9 @@ cdef void multiply_nested_tiles(const Product* product, const Nesting* nesting) 
 # The same for a right operand in strips of `width` columns: one strip after the other, each with all
 # of the depth, step by step. The last one is as wide as the others. `strip_width` is what fits.
 cdef void multiply_strips(const Product* product, int64_t width) noexcept nogil
+# The same with results between limits, which are infinite where there are none; NaN stays.
+cdef void multiply_strips_within(const Product* product, int64_t width, double low,
+                                 double high) noexcept nogil
 # On this thread alone.
 cdef void multiply_strips_here(const Product* product, int64_t width) noexcept nogil
 # Rows of a small matrix become the columns of another one.

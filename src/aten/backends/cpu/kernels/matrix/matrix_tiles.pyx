@@ -17,6 +17,7 @@ other, which are as long in every product, so how it is cut may depend on the nu
 of rows, and its bits do not.
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64
@@ -81,6 +82,10 @@ cdef enum:
 
 cdef int _vector_bytes = aten_widest_vectors()
 
+ctypedef fused Real:
+    float
+    double
+
 cdef struct Tiling:
     aten_block block            # the first matrix of the batch, all of it
     const aten_kernels* kernels
@@ -98,6 +103,11 @@ cdef struct Tiling:
     int64_t right_batch
     int64_t addend_batch
     int64_t out_batch
+
+cdef struct Limited:
+    # A product whose results are cut off.
+    Tiling tiling
+    double low, high
 
 cdef struct Dot:
     aten_block block
@@ -195,13 +205,59 @@ cdef int64_t strip_width(bint is_double, int64_t columns) noexcept nogil:
 
 
 cdef void multiply_strips(const Product* product, int64_t width) noexcept nogil:
-    cdef Tiling tiling
-    _describe_strips(&tiling, product, width)
+    multiply_strips_within(product, width, -INFINITY, INFINITY)
+
+
+cdef void multiply_strips_within(const Product* product, int64_t width, double low,
+                                 double high) noexcept nogil:
+    cdef Limited limited
+    cdef Tiling* tiling = &limited.tiling
+    _describe_strips(tiling, product, width)
+    limited.low, limited.high = low, high
     if _work(&tiling.block) <= PIECE_WORK:
         tiling.run(&tiling.block)
+        _limit(&limited, 0, tiling.block.rows, 0, tiling.block.columns)
         return
-    _cut_strips(&tiling)
-    parallel_for(tiling.down * tiling.across, 1, _run_pieces, &tiling)
+    _cut_strips(tiling)
+    parallel_for(tiling.down * tiling.across, 1, _run_limited, &limited)
+
+
+cdef void _run_limited(void* context, int64_t begin, int64_t end) noexcept nogil:
+    """Pieces begin … end, one after the other, each while it is in a cache."""
+    cdef const Limited* limited = <const Limited*>context
+    cdef const Tiling* tiling = &limited.tiling
+    cdef int64_t index, row, column
+    for index in range(begin, end):
+        _run_pieces(<void*>tiling, index, index + 1)
+        row = index // tiling.across * tiling.rows
+        column = index % tiling.across * tiling.columns
+        _limit(limited, row, min(tiling.rows, tiling.block.rows - row), column,
+               min(tiling.columns, tiling.block.columns - column))
+
+
+cdef void _limit(const Limited* limited, int64_t row, int64_t rows, int64_t column,
+                 int64_t columns) noexcept nogil:
+    """Results of some rows and columns, whose columns are neighbours."""
+    cdef const Tiling* tiling = &limited.tiling
+    cdef int64_t place
+    cdef char* out
+    if limited.low == -INFINITY and limited.high == INFINITY:
+        return
+    for place in range(row, row + rows):
+        out = <char*>tiling.block.out + (place * tiling.block.out_row + column) * tiling.size
+        if tiling.size == 8:
+            _limit_run(<double*>out, columns, limited.low, limited.high)
+        else:
+            _limit_run(<float*>out, columns, <float>limited.low, <float>limited.high)
+
+
+cdef inline void _limit_run(Real* out, int64_t count, Real low, Real high) noexcept nogil:
+    cdef int64_t place
+    cdef Real value
+    for place in range(count):
+        value = out[place]
+        value = low if value < low else value
+        out[place] = high if value > high else value
 
 
 cdef void multiply_strips_here(const Product* product, int64_t width) noexcept nogil:

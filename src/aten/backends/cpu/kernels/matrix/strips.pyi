@@ -8,5 +8,11 @@ class StripsKernel(FastPath):
 def width_of_strips(element: str, columns: int) -> int: ...
 def multiplied(*arguments: object) -> Tensor | None: ...
 def multiply_piece(
-    out: Tensor, left: Tensor, strips: Tensor, bias: Tensor | None, first: int
+    out: Tensor,
+    left: Tensor,
+    strips: Tensor,
+    bias: Tensor | None,
+    first: int,
+    low: float | None = None,
+    high: float | None = None,
 ) -> bool: ...

@@ -7,6 +7,7 @@ What is otherwise is left to a kernel that knows everything.
 """
 
 from cpython.object cimport PyObject
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from aten._core.base.device cimport CPU
@@ -17,7 +18,9 @@ from aten._core.memory.storage cimport Storage
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport TensorImpl, is_lazy, require_memory
-from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product, multiply_strips, strip_width
+from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (
+    Product, multiply_strips_within, strip_width,
+)
 from aten.backends.cpu.kernels.matrix.products cimport read_operand, read_result
 
 cdef enum:
@@ -26,7 +29,9 @@ cdef enum:
     STRIPS = 1
     BIAS = 2
     COLUMNS = 3
-    ARGUMENTS = 4
+    LOW = 4
+    HIGH = 5
+    ARGUMENTS = 6
     # Multiplications from which on other Python threads may run meanwhile.
     RELEASE_THRESHOLD = 1 << 17
 
@@ -53,14 +58,16 @@ def multiplied(*arguments):
     programs that are loaded with all that they call, without the operator.
     """
     cdef PyObject* given[ARGUMENTS]
+    if len(arguments) == LOW:
+        arguments += (None, None)
     if not read_arguments(arguments, given, ARGUMENTS, BIAS, 1):
         return None
     return _multiplied(given)
 
 
 def multiply_piece(TensorImpl out not None, TensorImpl left not None, TensorImpl strips not None,
-                   TensorImpl bias, int64_t first):
-    """Write columns from `first` on of `left @ matrix`, or of `bias + left @ matrix`.
+                   TensorImpl bias, int64_t first, low=None, high=None):
+    """Write columns from `first` on of `left @ matrix`, or of `bias + left @ matrix`, between limits.
 
     `strips` are some of the matrix, those of the columns from `first` on; `bias` is that of all
     columns. Bits are those of the whole product. False where the call is none for the kernels.
@@ -68,6 +75,8 @@ def multiply_piece(TensorImpl out not None, TensorImpl left not None, TensorImpl
     cdef Product product
     cdef int code = left.dtype_code
     cdef int64_t columns, width
+    cdef double least = -INFINITY if low is None else low
+    cdef double most = INFINITY if high is None else high
     # What is read stays, whatever others make of the tensors meanwhile.
     cdef Storage out_memory, left_memory, strips_memory, bias_memory = None
     if not _is_piece(out, left, strips, bias, first):
@@ -87,7 +96,7 @@ def multiply_piece(TensorImpl out not None, TensorImpl left not None, TensorImpl
         product.addend.row_stride = 0
         product.addend.data += first * (8 if code == FLOAT64 else 4)
     with nogil:
-        multiply_strips(&product, width)
+        multiply_strips_within(&product, width, least, most)
     return True
 
 
@@ -129,10 +138,14 @@ cdef Tensor _multiplied(PyObject** stack):
     cdef TensorImpl bias = None
     cdef int64_t sizes[2]
     cdef int64_t width
+    cdef double low, high
     cdef Tensor out
     # What is read stays, whatever others make of the tensors meanwhile.
     cdef Storage left_memory, strips_memory, bias_memory = None
     if type(<object>stack[COLUMNS]) is not int:
+        return None
+    if not _read_limit(<object>stack[LOW], -INFINITY, &low) or (
+            not _read_limit(<object>stack[HIGH], INFINITY, &high)):
         return None
     if <object>stack[BIAS] is not None:
         bias = <TensorImpl>stack[BIAS]
@@ -156,11 +169,22 @@ cdef Tensor _multiplied(PyObject** stack):
         read_operand(&product.addend, bias, True, False)
         product.addend.row_stride = 0
     if product.rows * product.columns * product.depth < RELEASE_THRESHOLD:
-        multiply_strips(&product, width)
+        multiply_strips_within(&product, width, low, high)
         return out
     with nogil:
-        multiply_strips(&product, width)
+        multiply_strips_within(&product, width, low, high)
     return out
+
+
+cdef bint _read_limit(number, double without, double* limit) noexcept:
+    """Whether it is a number, or nothing. NaN is left to the operator."""
+    limit[0] = without
+    if number is None:
+        return True
+    if type(number) is not float:
+        return False
+    limit[0] = number
+    return limit[0] == limit[0]
 
 
 cdef bint _is_ordinary(TensorImpl left, TensorImpl strips, TensorImpl bias,
