@@ -47,8 +47,10 @@ def requirements(extra: str) -> list[str]:
 def caches() -> list[str]:
     """Where Python may keep bytecode of the sources, which is not installed with them."""
     package = ROOT / "src/aten"
-    folders = {path.parent.relative_to(package) for path in package.rglob("*.py")}
-    return sorted(str(folder / "__pycache__") for folder in folders)
+    found = {path.parent / "__pycache__" for path in package.rglob("*.py")}
+    # Also where a folder has no sources any more.
+    found.update(package.rglob("__pycache__"))
+    return sorted(str(path.relative_to(package)) for path in found)
 
 
 def environment_page() -> str:

@@ -185,3 +185,6 @@ def test_the_readme_says_what_the_installed_size_is_made_of():
     ):
         assert part in readme, part
     assert plain * 2**20 <= 240e6
+    runtime = sizes["what runs compiled files"]
+    assert f"aten alone, and {runtime:.0f} MiB" in (ROOT / "docs/packages.md").read_text()
+    assert runtime * 2**20 <= 20e6

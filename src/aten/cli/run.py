@@ -360,13 +360,15 @@ def _contents(value: Any) -> str:
         return ""
     if value.numel() <= _SHOWN_WHOLE:
         return f"  {_text(value.tolist())}"
-    if _is_listed(value):
-        return _contents_of_list(value, _flat(value.tolist()))
+    listed = _flat(value.tolist()) if _is_listed(value) else None
     if value.dtype.kind == "bool":
-        return f"  {int(value.sum())} of {value.numel()} true"
+        true = int(value.sum()) if listed is None else sum(listed)
+        return f"  {true} of {value.numel()} true"
     if value.is_complex():
-        sizes = value.abs()
-        return f"  |values| {sizes.min().item():.6g}..{sizes.max().item():.6g}"
+        sizes = value.abs().flatten().tolist() if listed is None else list(map(abs, listed))
+        return f"  |values| {min(sizes):.6g}..{max(sizes):.6g}"
+    if listed is not None:
+        return _contents_of_list(listed)
     wide = _widened(value)
     missing = int(wide.isnan().sum()) if wide.is_floating_point() else 0
     nans = f", {missing} NaN" if missing else ""
@@ -397,14 +399,9 @@ def _flat(values: Any) -> list[Any]:
     return values if isinstance(values, list) else [values]
 
 
-def _contents_of_list(value: Tensor, listed: list[Any]) -> str:
+def _contents_of_list(listed: list[Any]) -> str:
     import math
 
-    if value.dtype.kind == "bool":
-        return f"  {sum(listed)} of {len(listed)} true"
-    if value.is_complex():
-        sizes = list(map(abs, listed))
-        return f"  |values| {min(sizes):.6g}..{max(sizes):.6g}"
     missing = sum(map(math.isnan, listed))
     nans = f", {missing} NaN" if missing else ""
     low, high = (math.nan, math.nan) if missing else (min(listed), max(listed))

@@ -12,7 +12,7 @@ from copy import copy
 from typing import Any
 
 from aten._core.dispatch.dispatcher import OpOverload
-from aten.compiler.rewrites.passes import has_effect
+from aten.compiler.rewrites.rewriting import has_effect
 from aten.compiler.values import operator_of
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, map_nodes

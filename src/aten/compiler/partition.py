@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from aten.backends.fast_paths import has_fast_path
 from aten.compiler.fusing import MAXIMUM_NODES, MAXIMUM_OPERANDS, FusedGroup, refusal
-from aten.compiler.rewrites.passes import has_effect
-from aten.compiler.rewrites.rewriting import described
+from aten.compiler.rewrites.rewriting import described, has_effect
 from aten.compiler.values import Composition, composed, is_as_made, is_over_elements, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
 from aten.loops.geometry import UnsupportedGraphError

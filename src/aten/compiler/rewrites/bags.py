@@ -6,7 +6,7 @@ table alone has too few rows to be shared, and many of them take longer to call 
 
 from __future__ import annotations
 
-from aten.compiler.rewrites.rewriting import Rewriting, users_of
+from aten.compiler.rewrites.rewriting import Rewriting, given, has_effect, users_of
 from aten.compiler.values import is_own, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta
 
@@ -14,9 +14,6 @@ _BAG, _BAGS = "aten._embedding_bag.default", "fused.embedding_bags.default"
 _GET = "operator.getitem"
 # Tables from which on one call takes less than one for each.
 _SEVERAL = 3
-# What `_embedding_bag` takes behind its first three arguments, where nothing is given.
-_DEFAULTS = (False, 0, False, None, False, -1)
-_MODE, _WEIGHTS, _LAST_OFFSET, _PADDING = 1, 3, 4, 5
 
 
 def with_bags_together(graph: Graph) -> Graph:
@@ -45,12 +42,7 @@ def _ends(node: Node, is_bag: bool, waiting: list[Node], results: dict[Node, Nod
         return True
     if is_bag:
         return _last_offset(node) is not _last_offset(waiting[0])
-    op = operator_of(node)
-    return (
-        node.op == "call_function"
-        and node.target != _GET
-        and (op is None or any(one.is_write for one in op._schema.arguments))
-    )
+    return node.op == "call_function" and has_effect(node)
 
 
 def _call(rewriting: Rewriting, waiting: list[Node], results: dict[Node, Node]) -> None:
@@ -84,19 +76,14 @@ def _is_sum(node: Node, users: dict[Node, list[Node]]) -> bool:
     metas = [one.meta["val"] for one in node.all_input_nodes]
     return (
         asked == [(_GET, (0,))]
-        and not node.kwargs
-        and _given(node, _MODE) == 0
-        and _given(node, _WEIGHTS) is None
-        and _given(node, _PADDING) == -1
+        and len(node.args) >= 3
+        and given(node, "mode") == 0
+        and given(node, "per_sample_weights") is None
+        and given(node, "padding_idx") == -1
         and all(isinstance(one, TensorMeta) and one.device.type == "cpu" for one in metas)
         and metas[0].dtype.name == "float32"
     )
 
 
 def _last_offset(bag: Node) -> bool:
-    return bool(_given(bag, _LAST_OFFSET))
-
-
-def _given(bag: Node, place: int) -> object:
-    given = bag.args[3:]
-    return given[place] if place < len(given) else _DEFAULTS[place]
+    return bool(given(bag, "include_last_offset"))

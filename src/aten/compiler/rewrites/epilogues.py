@@ -8,11 +8,10 @@ leave its registers and caches. A value that something else reads, too, is not t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from aten.compiler.rewrites.rewriting import Rewriting, users_of
+from aten.compiler.rewrites.rewriting import Rewriting, given, looks_like, only_user, users_of
 from aten.compiler.values import is_own, operator_of
-from aten.graph.ir import Graph, Node, TensorMeta
+from aten.graph.ir import Graph, Node
 
 _CONVOLUTION = "aten.convolution.default"
 _EPILOGUE = "fused.convolution_epilogue.default"
@@ -71,7 +70,7 @@ def _is_padding(node: Node) -> bool:
     sizes = node.args[1]
     # What depends on sizes of a call is another node.
     return all(isinstance(size, int) for size in sizes) and (
-        _given(node, 2, "value", 0) == 0
+        given(node, "value") == 0
         and len(sizes) == 2 * (len(node.meta["val"].shape) - 2)
         and all(size >= 0 for size in sizes)
     )
@@ -131,26 +130,21 @@ def _chain(
     image = start.args[0]
     if _is_padding(image) and users[image] == [start] and _takes_padding(start, image):
         chain.padded = image
-    follower = _only_user(start, users)
+    follower = only_user(start, users)
     if follower is not None and follower not in taken and _is_sum(follower):
         (other,) = (one for one in follower.args[:2] if one is not start)
         # Of two convolutions that are added, the later one takes the other.
         if place.get(other, -1) < place[start] or other.op != "call_function":
             chain.residual = other
             chain.nodes.append(follower)
-            follower = _only_user(follower, users)
+            follower = only_user(follower, users)
     if follower is None or follower in taken or not is_own(follower):
         return chain
-    found = _activation(follower)
+    found = activation_of(follower)
     if found is not None:
         chain.activation, chain.values = found
         chain.nodes.append(follower)
     return chain
-
-
-def _only_user(node: Node, users: dict[Node, list[Node]]) -> Node | None:
-    found = users.get(node, [])
-    return found[0] if len(found) == 1 else None
 
 
 def _is_sum(node: Node) -> bool:
@@ -161,35 +155,22 @@ def _is_sum(node: Node) -> bool:
         and len(node.args) == 2
         and all(isinstance(one, Node) for one in node.args)
         and node.args[0] is not node.args[1]
-        and all(_looks_like(one, node) for one in node.args)
+        and all(looks_like(one, node) for one in node.args)
         and is_own(node)
     )
 
 
-def _looks_like(one: Node, other: Node) -> bool:
-    found, expected = one.meta["val"], other.meta["val"]
-    return (
-        isinstance(found, TensorMeta)
-        and found.shape == expected.shape
-        and found.dtype is expected.dtype
-    )
-
-
-def _activation(node: Node) -> tuple[str, tuple[float, ...]] | None:
+def activation_of(node: Node) -> tuple[str, tuple[float, ...]] | None:
     """Its name and numbers; None for what is none."""
     if node.target in _PLAIN:
         return _PLAIN[node.target]
     if node.target == "aten.hardtanh.default":
-        low, high = _given(node, 1, "min_val", -1), _given(node, 2, "max_val", 1)
+        low, high = given(node, "min_val"), given(node, "max_val")
         return "hardtanh", (float(low), float(high))
     if node.target == "aten.gelu.default":
-        by_tanh = _given(node, 1, "approximate", "none") == "tanh"
+        by_tanh = given(node, "approximate") == "tanh"
         return "gelu_tanh" if by_tanh else "gelu", ()
     return None
-
-
-def _given(node: Node, place: int, name: str, default: Any) -> Any:
-    return node.args[place] if len(node.args) > place else node.kwargs.get(name, default)
 
 
 def _emit(rewriting: Rewriting, chain: _Chain) -> None:

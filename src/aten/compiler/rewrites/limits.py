@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from aten.compiler.rewrites.rewriting import Rewriting, users_of
+from aten.compiler.rewrites.epilogues import activation_of
+from aten.compiler.rewrites.rewriting import Rewriting, looks_like, only_user, users_of
 from aten.compiler.values import is_own, operator_of
-from aten.graph.ir import Graph, Node, TensorMeta
+from aten.graph.ir import Graph, Node
 
 _PRODUCT = "fused.strips_product.default"
 _VIEWS = frozenset({"aten.view.default", "aten._unsafe_view.default"})
-_LEAST, _MOST = -1.0, 1.0  # of `hardtanh`, where none are given
 
 
 class _Limited(NamedTuple):
@@ -51,42 +51,29 @@ def with_limited_products(graph: Graph) -> Graph:
 
 def _limited(product: Node, users: dict[Node, list[Node]]) -> _Limited | None:
     source = product
-    follower = _only_user(source, users)
+    follower = only_user(source, users)
     while follower is not None and follower.target in _VIEWS and is_own(follower):
-        source, follower = follower, _only_user(follower, users)
+        source, follower = follower, only_user(follower, users)
     if follower is None or not is_own(follower):
         return None
     limits = _limits(follower)
-    if limits is None or not _looks_like(follower, source):
+    if limits is None or not _lies_like(follower, source):
         return None
     # What is handed out is no view of something.
     is_result = any(one.op == "output" for one in users.get(follower, ()))
     return None if is_result and source is not product else _Limited(source, follower, limits)
 
 
+def _lies_like(one: Node, other: Node) -> bool:
+    return looks_like(one, other) and one.meta["val"].stride == other.meta["val"].stride
+
+
 def _limits(node: Node) -> tuple[float | None, float | None] | None:
     """What an activation leaves its operand between; None for what is no such activation."""
-    if node.target == "aten.relu.default":
+    name, values = activation_of(node) or ("", ())
+    if name == "relu":
         return 0.0, None
-    if node.target == "aten.relu6.default":
-        return 0.0, 6.0
-    if node.target != "aten.hardtanh.default":
+    if name != "hardtanh":
         return None
-    given = dict(zip(("min_val", "max_val"), node.args[1:], strict=False)) | node.kwargs
-    low, high = float(given.get("min_val", _LEAST)), float(given.get("max_val", _MOST))
+    low, high = values
     return (low, high) if low <= high else None
-
-
-def _looks_like(node: Node, other: Node) -> bool:
-    found, expected = node.meta["val"], other.meta["val"]
-    return (
-        isinstance(found, TensorMeta)
-        and found.shape == expected.shape
-        and found.stride == expected.stride
-        and found.dtype is expected.dtype
-    )
-
-
-def _only_user(node: Node, users: dict[Node, list[Node]]) -> Node | None:
-    found = users.get(node, [])
-    return found[0] if len(found) == 1 else None

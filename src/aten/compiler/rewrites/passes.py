@@ -15,10 +15,9 @@ from aten.compiler.rewrites.layouts import with_row_major_norms, with_row_major_
 from aten.compiler.rewrites.limits import with_limited_products
 from aten.compiler.rewrites.products import with_weights_in_strips
 from aten.compiler.rewrites.recurrences import with_weights_in_blocks
-from aten.compiler.rewrites.rewriting import Rewriting, users_of
+from aten.compiler.rewrites.rewriting import Rewriting, has_effect, is_written, users_of
 from aten.compiler.values import is_own, operator_of
 from aten.graph.ir import Graph, Node
-from aten.registry import USER_DEFINED
 
 _MAX_POOL = "aten.max_pool2d_with_indices.default"
 # Elements of a factory's result that may stay in memory between calls.
@@ -221,18 +220,6 @@ def _is_small_factory(node: Node) -> bool:
     return all(isinstance(size, int) for size in sizes) and prod(sizes) <= _FEW
 
 
-def has_effect(node: Node) -> bool:
-    """Whether a call draws, writes, or is not known: such calls stay in their order."""
-    op = operator_of(node)
-    if op is None:
-        return node.target != "operator.getitem"
-    return (
-        op.entry.kind == USER_DEFINED
-        or "nondeterministic_seeded" in op.entry.tags
-        or is_written(node)
-    )
-
-
 def writes(graph: Graph) -> bool:
     """Whether a graph writes to its inputs."""
     return any(map(is_written, graph.nodes))
@@ -247,9 +234,3 @@ def written_inputs(graph: Graph) -> set[Node]:
         for one in node.all_input_nodes
         if one.op == "placeholder"
     }
-
-
-def is_written(node: Node) -> bool:
-    """Whether a call writes to an argument."""
-    op = operator_of(node)
-    return op is not None and any(one.is_write for one in op._schema.arguments)

@@ -9,6 +9,7 @@ from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.tensor import Tensor
 from aten.compiler.values import operator_of
 from aten.graph.ir import Graph, Node, TensorMeta, concrete, map_nodes
+from aten.registry import USER_DEFINED
 
 _META = device("meta")
 
@@ -90,6 +91,51 @@ def users_of(graph: Graph) -> dict[Node, list[Node]]:
         for one in node.all_input_nodes:
             users.setdefault(one, []).append(node)
     return users
+
+
+def only_user(node: Node, users: dict[Node, list[Node]]) -> Node | None:
+    """The node that reads a node, where it is one."""
+    found = users.get(node, [])
+    return found[0] if len(found) == 1 else None
+
+
+def looks_like(one: Node, other: Node) -> bool:
+    """Whether both are tensors of the same sizes and dtype."""
+    found, expected = one.meta["val"], other.meta["val"]
+    return (
+        isinstance(found, TensorMeta)
+        and found.shape == expected.shape
+        and found.dtype is expected.dtype
+    )
+
+
+def given(node: Node, name: str) -> Any:
+    """An argument of a call: by its place or its name, or what the operator takes without it."""
+    op = operator_of(node)
+    assert op is not None
+    arguments = op._schema.arguments
+    place = next(place for place, one in enumerate(arguments) if one.name == name)
+    if place < len(node.args):
+        return node.args[place]
+    return node.kwargs.get(name, arguments[place].default)
+
+
+def has_effect(node: Node) -> bool:
+    """Whether a call draws, writes, or is not known: such calls stay in their order."""
+    op = operator_of(node)
+    if op is None:
+        return node.target != "operator.getitem"
+    return (
+        op.entry.kind == USER_DEFINED
+        or "nondeterministic_seeded" in op.entry.tags
+        or is_written(node)
+    )
+
+
+def is_written(node: Node) -> bool:
+    """Whether a call writes to an argument."""
+    op = operator_of(node)
+    return op is not None and any(one.is_write for one in op._schema.arguments)
 
 
 def _recorded(tensor: Tensor) -> TensorMeta:

@@ -21,6 +21,7 @@ from aten.backends.cpu.kernels.windows.direct cimport (
     aten_window_kernels, aten_windows, kernels_of, multiply_panels_here,
 )
 from aten.backends.cpu.kernels.windows.sliding cimport spread_line
+from aten.backends.cpu.kernels.windows.window_strips cimport is_dense
 
 cdef enum:
     # Channels seen, of which fewer are no work for products.
@@ -49,22 +50,17 @@ cdef struct Blocks:
 
 
 cdef bint has_blocks(const Convolution* work) noexcept:
-    cdef int64_t stride = 1
     cdef int dim
     if work.window == 1 or work.outputs < FEWEST_SEEN:
         return False
-    for dim in range(SPATIAL - 1, -1, -1):
+    for dim in range(SPATIAL):
         if work.kernel[dim] != work.stride[dim] or work.padding[dim] != 0:
             return False
         if work.dilation[dim] != 1 and work.kernel[dim] != 1:
             return False
         if work.input.sizes[dim] != work.out.sizes[dim] * work.stride[dim]:
             return False
-        # Positions follow each other in memory.
-        if work.out.strides[dim] != stride and work.out.sizes[dim] != 1:
-            return False
-        stride *= work.out.sizes[dim]
-    return True
+    return is_dense(work.out.sizes, work.out.strides)
 
 
 cdef bint convolve_blocks(const Convolution* work) noexcept nogil:

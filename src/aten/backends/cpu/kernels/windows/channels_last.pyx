@@ -268,7 +268,7 @@ cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
         lines = min(work.lines, work.seen[0] - line)
         if work.is_line:
             first = _first_of_part(work, piece // work.down)
-            _multiply_lines(work, work.input + first * pitch // work.sizes[1],
+            _multiply_lines(work, work.input + first * work.channels * work.size,
                             work.out + first * work.outputs * work.size, 1,
                             _first_of_part(work, piece // work.down + 1) - first,
                             piece % work.down * work.strips_each, 0)

@@ -51,6 +51,8 @@ cdef void cut_strips(Panels* panels, bint leaves_over) noexcept nogil
 # Strips, and pieces for threads; and how they lie, which the other two leave to the last one.
 cdef void cut_result(Panels* panels) noexcept nogil
 cdef void plan_panels(Panels* panels) noexcept nogil
+# Whether positions of such sizes and strides follow each other in memory.
+cdef bint is_dense(const int64_t* sizes, const int64_t* strides) noexcept nogil
 # The size of parts of about `wanted` that differ little.
 cdef int64_t even_share(int64_t total, int64_t wanted) noexcept nogil
 # The positions from a place on, cut where lines end.

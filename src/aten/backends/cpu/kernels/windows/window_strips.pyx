@@ -126,7 +126,7 @@ cdef bint _cut_by_rows(Panels* panels) noexcept nogil:
 cdef void plan_panels(Panels* panels) noexcept nogil:
     """How pieces lie, and their panels."""
     cdef const aten_windows* work = panels.work
-    panels.is_dense = _is_dense(work.sizes, work.out_strides)
+    panels.is_dense = is_dense(work.sizes, work.out_strides)
     panels.is_straight = _is_straight(work)
     panels.holds = not panels.is_dense or panels.out_size != panels.size or (
         work.out_channel * panels.size % ATEN_ALIAS == 0
@@ -138,7 +138,7 @@ cdef void plan_panels(Panels* panels) noexcept nogil:
         panels.together = min(panels.strips_each, <int64_t>TOGETHER)
 
 
-cdef bint _is_dense(const int64_t* sizes, const int64_t* strides) noexcept nogil:
+cdef bint is_dense(const int64_t* sizes, const int64_t* strides) noexcept nogil:
     """Whether positions follow each other in memory."""
     cdef int64_t stride = 1
     cdef int dim
@@ -151,7 +151,7 @@ cdef bint _is_dense(const int64_t* sizes, const int64_t* strides) noexcept nogil
 
 cdef bint _is_straight(const aten_windows* work) noexcept nogil:
     cdef int dim
-    if work.taps != 1 or not _is_dense(work.input_sizes, work.input_strides):
+    if work.taps != 1 or not is_dense(work.input_sizes, work.input_strides):
         return False
     for dim in range(3):
         if work.places[dim][0] != 0 or work.sizes[dim] != work.input_sizes[dim]:
