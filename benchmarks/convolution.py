@@ -130,6 +130,8 @@ LAYERS = [
     Layer("UNet", 64, 64, (128, 128), 3),
     Layer("UNet", 128, 64, (64, 64), 3),
     Layer("UNet", 128, 64, (32, 32), 2, 2, transposed=True),
+    Layer("UNet", 96, 96, (56, 56), 3),
+    Layer("UNet", 1024, 512, (32, 32), 3),
     Layer("UNet", 64, 64, (64, 64), 3, dilation=2),
     Layer("audio", 80, 384, (3000,), 3),
     Layer("audio", 384, 384, (3000,), 3, 2),
@@ -164,6 +166,7 @@ LAST = [
     Layer("ResNet-50", 64, 64, (56, 56), 3),
     Layer("ResNet-50", 64, 256, (56, 56), 1),
     Layer("ResNet-50", 256, 256, (14, 14), 3),
+    Layer("ResNet-50", 512, 2048, (7, 7), 1),
     Layer("MobileNet", 144, 144, (56, 56), 3, groups=144),
 ]
 
