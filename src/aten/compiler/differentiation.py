@@ -19,8 +19,7 @@ from aten._core.tensor.making import meta_window
 from aten._core.tensor.tensor import Tensor
 from aten.autograd import Function, grad
 from aten.compiler.programs import CompiledProgram
-from aten.compiler.rewrites.passes import written_inputs
-from aten.compiler.rewrites.rewriting import described, has_effect, is_written
+from aten.compiler.rewrites.rewriting import described, has_effect, is_written, written_inputs
 from aten.compiler.values import is_over_elements, operator_of
 from aten.grad_mode import enable_grad, is_grad_enabled, no_grad
 from aten.graph.interpreter import Interpreter

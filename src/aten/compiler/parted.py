@@ -7,7 +7,7 @@ own, and a convolution network with a detector's head is most of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -15,13 +15,15 @@ from aten._core.dispatch.dispatcher import OpOverload
 from aten.compiler.rewrites.rewriting import has_effect
 from aten.compiler.values import operator_of
 from aten.graph.interpreter import Interpreter
-from aten.graph.ir import Graph, Node, map_nodes
+from aten.graph.ir import Graph, Node, TensorMeta, map_nodes
 from aten.graph.operators import resolve_graph
 from aten.graph.program import ExportedProgram, ProgramModule
 from aten.graph.signature import InputKind
+from aten.graph.symbolic import Expression
 
 # Operators whose results, or their sizes, are known only from data.
-_OF_DATA = frozenset({"data_dependent_output", "dynamic_output_shape"})
+_OF_SIZE = "dynamic_output_shape"
+_OF_DATA = frozenset({"data_dependent_output", _OF_SIZE})
 # Calls that are worth a program of their own.
 _FEWEST_CALLS = 4
 Compile = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -51,6 +53,7 @@ def parted(module: Any, compiled: Compile) -> ProgramModule | None:
 def _late(graph: Graph) -> set[Node] | None:
     """The calls that depend on data, and those on these; None where calls have to stay in order."""
     found: set[Node] = set()
+    known = {one for node in graph.placeholders for one in _symbols_of(node)}
     for node in graph.nodes:
         if node.op == "output":
             continue
@@ -63,16 +66,38 @@ def _late(graph: Graph) -> set[Node] | None:
             and (
                 not is_computed
                 or not found.isdisjoint(node.all_input_nodes)
-                or (op is not None and _is_of_data(op))
+                or (op is not None and _is_of_data(op, node, known))
             )
         ):
             found.add(node)
     return found
 
 
-def _is_of_data(op: OpOverload) -> bool:
-    """Whether data decides what it gives, or whether it raises: a check, which gives nothing."""
-    return not op._schema.returns or not _OF_DATA.isdisjoint(op.entry.tags)
+def _is_of_data(op: OpOverload, node: Node, known: set[str]) -> bool:
+    """Whether data decides what a call gives, or whether it raises: a check, which gives nothing.
+
+    An operator whose results may be as large as data say gives one of a known size where the
+    program says so: elements at indices, which are no mask. Where that is wrong, the part runs
+    eagerly.
+    """
+    if not op._schema.returns:
+        return True
+    found = _OF_DATA.intersection(op.entry.tags)
+    if found != {_OF_SIZE}:
+        return bool(found)
+    return not isinstance(node.meta.get("val"), TensorMeta) or not known.issuperset(
+        _symbols_of(node)
+    )
+
+
+def _symbols_of(node: Node) -> Iterator[str]:
+    """The symbols among the sizes of a call's results."""
+    made = node.meta.get("val")
+    for one in made if isinstance(made, list) else [made]:
+        if isinstance(one, TensorMeta):
+            for size in one.shape:
+                if isinstance(size, Expression):
+                    yield from size.symbols()
 
 
 class _Parted:

@@ -15,7 +15,15 @@ from aten.compiler.rewrites.layouts import with_row_major_norms, with_row_major_
 from aten.compiler.rewrites.limits import with_limited_products
 from aten.compiler.rewrites.products import with_weights_in_strips
 from aten.compiler.rewrites.recurrences import with_weights_in_blocks
-from aten.compiler.rewrites.rewriting import Rewriting, has_effect, is_written, users_of
+from aten.compiler.rewrites.repeats import with_sizes_known, without_repeats
+from aten.compiler.rewrites.rewriting import (
+    Rewriting,
+    handed_out,
+    has_effect,
+    is_written,
+    users_of,
+    written_inputs,
+)
 from aten.compiler.values import is_own, operator_of
 from aten.graph.ir import Graph, Node
 
@@ -27,12 +35,13 @@ _FEW = 1 << 20
 def prepared(graph: Graph, steady: frozenset[str], strips: bool, choices: Choices) -> Graph:
     """`graph` as it is partitioned: batch norms, paddings, sums and activations taken into
     convolutions, weights of products and LSTMs laid out as kernels read them if `strips` asks for
-    it, nothing unused.
+    it, nothing unused and nothing twice.
 
     What depends on the constants named `steady` alone is computed once. Where there are two ways,
     `choices` are asked.
     """
-    graph = with_row_major_sums(without_unused(known_moments(graph, steady)))
+    graph = with_sizes_known(without_repeats(known_moments(graph, steady)))
+    graph = with_row_major_sums(without_unused(graph))
     graph = with_row_major_norms(graph)
     graph = with_epilogues(with_padding(with_bags_together(without_places(graph))))
     if not strips:
@@ -184,7 +193,7 @@ def constant_part(graph: Graph, constants: set[Node]) -> list[Node]:
     the same whenever it runs. Random numbers are none of them, nor is what a result may share
     memory with: whoever gets it may write to it."""
     same = constants - written_inputs(graph)
-    given = _handed_out(graph)
+    given = handed_out(graph)
     found = []
     for node in graph.nodes:
         if node.op != "call_function" or node in given or has_effect(node):
@@ -193,21 +202,6 @@ def constant_part(graph: Graph, constants: set[Node]) -> list[Node]:
         if same.issuperset(operands) if operands else _is_small_factory(node):
             same.add(node)
             found.append(node)
-    return found
-
-
-def _handed_out(graph: Graph) -> set[Node]:
-    """What a result is or may be a view of."""
-    found: set[Node] = set()
-    waiting = list(graph.output_node.all_input_nodes)
-    while waiting:
-        node = waiting.pop()
-        if node in found:
-            continue
-        found.add(node)
-        op = operator_of(node)
-        if op is None or op._schema.is_view or op.entry.kind == "composite":
-            waiting += node.all_input_nodes
     return found
 
 
@@ -223,14 +217,3 @@ def _is_small_factory(node: Node) -> bool:
 def writes(graph: Graph) -> bool:
     """Whether a graph writes to its inputs."""
     return any(map(is_written, graph.nodes))
-
-
-def written_inputs(graph: Graph) -> set[Node]:
-    """The inputs that calls with written arguments have among these."""
-    return {
-        one
-        for node in graph.nodes
-        if is_written(node)
-        for one in node.all_input_nodes
-        if one.op == "placeholder"
-    }

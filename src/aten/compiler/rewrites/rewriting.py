@@ -138,6 +138,32 @@ def is_written(node: Node) -> bool:
     return op is not None and any(one.is_write for one in op._schema.arguments)
 
 
+def written_inputs(graph: Graph) -> set[Node]:
+    """The inputs that calls with written arguments have among these."""
+    return {
+        one
+        for node in graph.nodes
+        if is_written(node)
+        for one in node.all_input_nodes
+        if one.op == "placeholder"
+    }
+
+
+def handed_out(graph: Graph) -> set[Node]:
+    """What a result is or may be a view of."""
+    found: set[Node] = set()
+    waiting = list(graph.output_node.all_input_nodes)
+    while waiting:
+        node = waiting.pop()
+        if node in found:
+            continue
+        found.add(node)
+        op = operator_of(node)
+        if op is None or op._schema.is_view or op.entry.kind == "composite":
+            waiting += node.all_input_nodes
+    return found
+
+
 def _recorded(tensor: Tensor) -> TensorMeta:
     return TensorMeta(
         tensor.dtype,
