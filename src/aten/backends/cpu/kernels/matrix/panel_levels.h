@@ -314,7 +314,26 @@ aten_turn_sixteen(const uint32_t *from, int64_t row, uint32_t *to, int64_t to_ro
     aten_turn_lines(line, to, to_row);
 }
 
-/* The same of float16, as floats. */
+/* Sixteen bfloat16 in vectors of half the width, as floats. */
+static inline __attribute__((always_inline, target("avx512f"))) __m512i
+aten_widen_sixteen_brains(__m256i brains)
+{
+    return _mm512_slli_epi32(_mm512_cvtepu16_epi32(brains), 16);
+}
+
+/* The same of bfloat16, as floats. */
+static inline __attribute__((always_inline, target("avx512f"))) void
+aten_turn_sixteen_brains(const uint16_t *from, int64_t row, uint32_t *to, int64_t to_row)
+{
+    __m512i line[16];
+    int i;
+    ATEN_UNROLL for (i = 0; i < 16; i++)
+        line[i] = aten_widen_sixteen_brains(
+            _mm256_loadu_si256((const __m256i *)(from + i * row)));
+    aten_turn_lines(line, to, to_row);
+}
+
+/* And of float16. */
 static inline __attribute__((always_inline, target("avx512f"))) void
 aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_t to_row)
 {
@@ -370,6 +389,7 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
 #define TURN_SINGLES aten_turn_sixteen
 #define TURN_DOUBLES aten_turn_double_units
 #define TURN_HALVES aten_turn_sixteen_halves
+#define TURN_BRAINS aten_turn_sixteen_brains
 #define SINGLES_SIDE 16
 #define DOUBLES_SIDE 2
 #define WIDEN_HALVES(from, to)                                                                   \
@@ -381,6 +401,14 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
 #define BYTES 2
 #define LINE(from, count)                                                                        \
     ((__m512i)_mm512_cvtph_ps(_mm256_maskz_loadu_epi16((__mmask16)((1u << (count)) - 1), from)))
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_columns.h"
+
+#define SUMS aten_panel_floats_64
+#define NAME(stem) aten_panel_##stem##_wide_brains_64
+#define BYTES 2
+#define LINE(from, count)                                                                        \
+    aten_widen_sixteen_brains(_mm256_maskz_loadu_epi16((__mmask16)((1u << (count)) - 1), from))
 #define ADD ATEN_MULTIPLY_ADD
 #include "panel_columns.h"
 
@@ -500,7 +528,7 @@ static aten_panel_features aten_find_panel_features(void)
 #if defined(__x86_64__)
     __builtin_cpu_init();
     found.byte_sums = ATEN_MAY_USE(64, "avx512vnni");
-    found.brain_sums = ATEN_MAY_USE(64, "avx512bf16");
+    found.brain_sums = ATEN_HAS_FAST_BRAIN_DOTS;
     found.byte_permutes = ATEN_MAY_USE(64, "avx512vbmi");
 #endif
     return found;
@@ -583,10 +611,15 @@ static aten_panel_columns_function aten_panel_columns_of(int vector_bytes,
 #if defined(__x86_64__)
     if (vector_bytes != 64)
         return NULL;
-    if (kind == ATEN_BRAIN_PAIRS && features.brain_sums && rows <= 2)
+    if (rows > 2)
+        return NULL;
+    if (kind == ATEN_BRAIN_PAIRS && features.brain_sums)
         return rows == 1 ? aten_panel_columns_1_brains_64 : aten_panel_columns_2_brains_64;
-    if (pack == ATEN_PACK_HALVES && rows == 1)
-        return aten_panel_columns_1_halves_64;
+    if (pack == ATEN_PACK_BRAINS)
+        return rows == 1 ? aten_panel_columns_1_wide_brains_64
+                         : aten_panel_columns_2_wide_brains_64;
+    if (pack == ATEN_PACK_HALVES)
+        return rows == 1 ? aten_panel_columns_1_halves_64 : aten_panel_columns_2_halves_64;
 #endif
     return NULL;
 }

@@ -4,6 +4,7 @@
      TURN_SINGLES(from, row, to, to_row), TURN_DOUBLES   transpose a square of units, in units
      SINGLES_SIDE, DOUBLES_SIDE                          and its side
      TURN_HALVES(from, row, to, to_row)                  of float16 to floats, of side 16: optional
+     TURN_BRAINS(from, row, to, to_row)                  of bfloat16, likewise
      WIDEN_HALVES(from, to)                              sixteen float16 as floats
 
    `run` makes units of elements that follow each other along the depth: `count` elements, `step`
@@ -212,6 +213,13 @@ TURN_OF(halves, uint16_t, uint32_t, 16, TURN_HALVES, HALF_BITS)
 #else
 #define TURNS_OF_HALVES NULL
 #endif
+#define BRAIN_BITS(value) ((uint32_t)(value) << 16)
+#ifdef TURN_BRAINS
+TURN_OF(brains, uint16_t, uint32_t, 16, TURN_BRAINS, BRAIN_BITS)
+#define TURNS_OF_BRAINS NAME(turn_brains)
+#else
+#define TURNS_OF_BRAINS NULL
+#endif
 
 /* A row of results: alpha · (sums - base) + beta · addend, rounded once. */
 #define FINISH(stem, sum, element, factor, from, widen, round)                                   \
@@ -319,7 +327,7 @@ static const aten_panel_packs NAME(packs)[] = {
     {PACKS(unsigned_bytes), NAME(turn_singles), NULL, 1, 2, 1, 0},
     {PACKS(shorts), NAME(turn_singles), NAME(turn_singles), 2, 2, 1, 1},
     {PACKS(halves), NAME(turn_singles), TURNS_OF_HALVES, 2, 1, 1, 0},
-    {PACKS(brains), NAME(turn_singles), NULL, 2, 1, 1, 0},
+    {PACKS(brains), NAME(turn_singles), TURNS_OF_BRAINS, 2, 1, 1, 0},
     {PACKS(singles), NAME(turn_singles), NAME(turn_singles), 4, 1, 1, 1},
     {PACKS(doubles), NAME(turn_doubles), NAME(turn_doubles), 8, 1, 1, 1},
     {PACKS(complex_singles), NAME(turn_singles), NAME(turn_singles), 8, 1, 2, 1},
@@ -342,6 +350,9 @@ static const aten_panel_packs NAME(packs)[] = {
 #undef TURN_HALVES
 #undef TURNS_OF_HALVES
 #undef HALF_BITS
+#undef TURN_BRAINS
+#undef TURNS_OF_BRAINS
+#undef BRAIN_BITS
 #undef SINGLES_SIDE
 #undef DOUBLES_SIDE
 #undef WIDEN_HALVES

@@ -557,7 +557,7 @@ static int aten_make_pair_kernels(aten_window_kernels *made)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (aten_widest_window_vectors() == 64 && ATEN_MAY_USE(64, "avx512bf16")
+    if (aten_widest_window_vectors() == 64 && ATEN_HAS_FAST_BRAIN_DOTS
         && ATEN_MAY_USE(64, "avx512bw")) {
         *made = aten_window_kernels_float_64;
         made->multiply = aten_window_multiply_brain_64;
