@@ -28,7 +28,7 @@ from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 
 cdef enum:
     # Rows of a block, and of one whose last rows see more keys than its first.
-    BLOCK = 128
+    BLOCK = 256
     CAUSAL_BLOCK = 64
     # Rows up to which values are read where they lie.
     FEW_ROWS = 8

@@ -69,6 +69,11 @@ cdef enum:
     FETCHING_ROWS = 16
     # Rows of a large piece, and columns: its stretch of the left operand stays in the second cache.
     PIECE_SIDE = 512
+    # Of a piece over strips, each of which reads all of the left operand's rows: so many, and of deep
+    # ones fewer, but not fewer than those, so that these bytes stay in the second cache.
+    STRIP_ROWS = 128
+    LEAST_STRIP_ROWS = 64
+    STRIP_NEAR = 1 << 19
     # Multiplications worth a piece of their own; a product costs OVERHEAD of them whatever its
     # size, and reading the right operand as much as that many more rows.
     PIECE_WORK = 1 << 19
@@ -295,7 +300,9 @@ cdef void _cut_strips(Tiling* tiling) noexcept nogil:
     cdef int64_t strips = (block.columns + block.width - 1) // block.width
     cdef int64_t pieces = max(1, min(PIECES_PER_THREAD * thread_count(),
                                      _work(block) // PIECE_WORK))
-    cdef int64_t down = (block.rows + PIECE_SIDE - 1) // PIECE_SIDE
+    cdef int64_t near = min(<int64_t>STRIP_ROWS, STRIP_NEAR // (block.depth * tiling.size))
+    cdef int64_t most = max(<int64_t>LEAST_STRIP_ROWS, near)
+    cdef int64_t down = (block.rows + most - 1) // most
     cdef int64_t across = min(strips, (pieces + down - 1) // down)
     if down * across < pieces and block.rows >= 2 * FEW_ROWS:
         down = min((pieces + across - 1) // across, block.rows // FEW_ROWS)
