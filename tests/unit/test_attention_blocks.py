@@ -106,8 +106,9 @@ def test_beside_exact_weights(width, element, shape):
 
 @pytest.mark.parametrize("element", UNITS)
 @pytest.mark.parametrize("causal", [False, True])
-def test_a_row_has_its_bits_whatever_is_beside_it(width, element, causal):
-    shape = (2, 4, 2, 300, 700, 48)
+@pytest.mark.parametrize("size", [48, 64, 21])
+def test_a_row_has_its_bits_whatever_is_beside_it(width, element, causal, size):
+    shape = (2, 4, 2, 300, 700, size)
     (query, _), (key, _), (value, _) = operands(element, shape)
     attend = aten.nn.functional.scaled_dot_product_attention
     options = {"enable_gqa": True, "is_causal": causal}
@@ -118,13 +119,15 @@ def test_a_row_has_its_bits_whatever_is_beside_it(width, element, causal):
     finally:
         aten.set_num_threads(threads)
     assert aten.equal(attend(query, key, value, **options), whole)
-    for rows in (1, 2, 5, 16, 63, 64, 65, 129):
+    for rows in (1, 2, 3, 4, 5, 16, 63, 64, 65, 129, 257):
         assert aten.equal(attend(query[:, :, :rows], key, value, **options), whole[:, :, :rows])
     alone = attend(query[1:, 2:], key[1:, 1:], value[1:, 1:], **options)
     assert aten.equal(alone, whole[1:, 2:])
     if not causal:
-        row = attend(query[:1, :, 77:78], key[:1], value[:1], **options)
-        assert aten.equal(row, whole[:1, :, 77:78])
+        for heads in (slice(None), slice(0, 2), slice(3, 4)):
+            keys = slice(0, 2) if heads == slice(None) else slice(heads.start // 2, heads.stop // 2)
+            row = attend(query[:1, heads, 77:78], key[:1, keys], value[:1, keys], **options)
+            assert aten.equal(row, whole[:1, heads, 77:78])
 
 
 def test_strided_heads(width):

@@ -6,7 +6,17 @@ from aten._core.tensor.tensor_impl cimport TensorImpl
 from aten.backends.cpu.kernels.matrix.panel_strips cimport aten_panel_packs, aten_panel_tiles
 
 cdef extern from "attention_levels.h" nogil:
+    ctypedef struct aten_attention_values:
+        const float* weights
+        int64_t weights_row
+        const char* values
+        int64_t step, count, width
+        float* out
+        int64_t out_row
+    ctypedef int64_t (*aten_attention_sum)(const aten_attention_values* work,
+                                           int64_t rows) noexcept nogil
     ctypedef struct aten_attention_rows:
+        int lanes
         void (*weigh)(float* row, int64_t count, int64_t room, float scale, const float* mask,
                       float* largest, float* total) noexcept nogil
         void (*weigh_again)(float* row, int64_t count, int64_t room,
@@ -17,6 +27,7 @@ cdef extern from "attention_levels.h" nogil:
                     float b) noexcept nogil
         void (*scale_row)(float* row, int64_t count, float scale, const float* mask,
                           const uint8_t* allowed) noexcept nogil
+        aten_attention_sum sum_singles, sum_brains, sum_halves
     const aten_attention_rows* aten_attention_rows_of(int vector_bytes)
 
 cdef enum:
@@ -38,6 +49,10 @@ cdef struct Attention:
     const aten_panel_packs* packs       # of queries and keys
     const aten_panel_packs* value_packs
     const aten_attention_rows* rows
+    aten_attention_sum sum              # of values as they lie, or NULL
+    int kind                            # of units of queries and keys, and how these are packed
+    int pack
+    int value_pack
     Heads query
     Heads key
     Heads value
@@ -82,6 +97,8 @@ cdef int check_attention(TensorImpl query, TensorImpl key, TensorImpl value, Ten
 cdef int read_heads(Heads* heads, TensorImpl tensor, bint written) except -1
 cdef int describe_attention(Attention* all, TensorImpl query, TensorImpl key, TensorImpl value,
                             TensorImpl mask, bint is_causal, double scale) except -1
+# Let scores be products of float32, whatever the processor has for others.
+cdef void use_floats(Attention* all) noexcept nogil
 # Where a row of the block lies in a tensor that has heads as queries do, and a key in one that has
 # fewer.
 cdef char* row_at(const Heads* heads, const Attention* all, const Block* block,

@@ -20,18 +20,23 @@ from libc.string cimport memset
 from aten._core.base.dtypes cimport BFLOAT16, BOOL, FLOAT16, FLOAT32, item_size
 from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, count_write, data_pointer
 from aten._core.threads.parallel cimport parallel_for, thread_count
-from aten.backends.cpu.kernels.matrix.panels cimport panel_bytes, panel_packs, panel_tiles
+from aten.backends.cpu.kernels.matrix.panels cimport (
+    panel_bytes, panel_columns, panel_packs, panel_tiles,
+)
 from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_BRAIN_PAIRS, ATEN_FLOATS, ATEN_PACK_BRAINS, ATEN_PACK_HALVES, ATEN_PACK_SHORTS,
-    ATEN_PACK_SINGLES, aten_panel_packs, aten_panel_tile, aten_panel_tiles, pack_columns, run_strip)
+    ATEN_PACK_SINGLES, aten_panel_columns, aten_panel_columns_function, aten_panel_packs,
+    aten_panel_tile, aten_panel_tiles, pack_columns, run_strip)
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 
 cdef enum:
     # Rows of a block, and of one whose last rows see more keys than its first.
     BLOCK = 256
     CAUSAL_BLOCK = 64
-    # Rows up to which values are read where they lie.
+    # Rows up to which keys and values are read where they lie, and keys that are on their way to the
+    # cache then while one is read.
     FEW_ROWS = 8
+    KEYS_AHEAD = 96
     # Multiplications that are worth a thread's claim.
     CLAIM_WORK = 1 << 19
     # The most lanes of a strip.
@@ -114,7 +119,7 @@ cdef int read_heads(Heads* heads, TensorImpl tensor, bint written) except -1:
 
 cdef int describe_attention(Attention* all, TensorImpl query, TensorImpl key, TensorImpl value,
                    TensorImpl mask, bint is_causal, double scale) except -1:
-    cdef int code = query.dtype_code, pack
+    cdef int code = query.dtype_code
     read_heads(&all.query, query, False)
     read_heads(&all.key, key, False)
     read_heads(&all.value, value, False)
@@ -130,23 +135,33 @@ cdef int describe_attention(Attention* all, TensorImpl query, TensorImpl key, Te
     all.value_width = value.sizes[3]
     all.scale = <float>scale
     all.causal = is_causal
-    all.tiles = all.score_tiles = panel_tiles(ATEN_FLOATS)
+    all.tiles = panel_tiles(ATEN_FLOATS)
     all.rows = aten_attention_rows_of(panel_bytes())
-    pack = ATEN_PACK_SINGLES
+    all.value_pack, all.sum = ATEN_PACK_SINGLES, all.rows.sum_singles
     if code == BFLOAT16:
-        pack = ATEN_PACK_BRAINS
+        all.value_pack, all.sum = ATEN_PACK_BRAINS, all.rows.sum_brains
     elif code == FLOAT16:
-        pack = ATEN_PACK_HALVES
-    all.packs = all.value_packs = panel_packs(pack)
+        all.value_pack, all.sum = ATEN_PACK_HALVES, all.rows.sum_halves
+    if all.value_width % all.rows.lanes != 0:
+        all.sum = NULL
+    all.value_packs = panel_packs(all.value_pack)
+    use_floats(all)
     if code == BFLOAT16 and panel_tiles(ATEN_BRAIN_PAIRS) != NULL:
-        all.score_tiles = panel_tiles(ATEN_BRAIN_PAIRS)
-        all.packs = panel_packs(ATEN_PACK_SHORTS)
+        all.kind, all.pack = ATEN_BRAIN_PAIRS, ATEN_PACK_SHORTS
+        all.score_tiles = panel_tiles(all.kind)
+        all.packs = panel_packs(all.pack)
     all.block = CAUSAL_BLOCK if is_causal else BLOCK
     all.blocks = (all.group * all.queries + all.block - 1) // all.block
     all.chunks = (all.keys + CHUNK - 1) // CHUNK
     all.parts = NULL
     all.failed = False
     return 0
+
+
+cdef void use_floats(Attention* all) noexcept nogil:
+    all.kind, all.pack = ATEN_FLOATS, all.value_pack
+    all.score_tiles = all.tiles
+    all.packs = all.value_packs
 
 
 cdef void _attend(Attention* all, int64_t tasks) noexcept nogil:
@@ -356,6 +371,8 @@ cdef void _multiply_keys(const Attention* all, const Block* block, int64_t begin
     cdef int64_t index, column, columns, width
     cdef const char* keys = keys_at(&all.key, block, begin)
     cdef aten_panel_tile tile
+    if _multiply_few(all, block, keys, seen, scores):
+        return
     tile.units = (all.width + all.packs.group - 1) // all.packs.group
     tile.left = block.query
     tile.left_row = block.query_row
@@ -372,6 +389,29 @@ cdef void _multiply_keys(const Attention* all, const Block* block, int64_t begin
         tile.right_step = width * 4
         tile.out = scores + column
         run_strip(all.score_tiles, &tile, block.count, columns, 0)
+
+
+cdef bint _multiply_few(const Attention* all, const Block* block, const char* keys, int64_t seen,
+                        float* scores) noexcept nogil:
+    """The same of few rows with keys as they lie; False where these have to be packed."""
+    cdef aten_panel_columns work
+    cdef aten_panel_columns_function run = NULL
+    if block.count <= FEW_ROWS and all.width % all.packs.group == 0:
+        run = panel_columns(all.kind, all.pack, block.count)
+    if run == NULL:
+        return False
+    work.units = all.width // all.packs.group
+    work.columns = seen
+    work.left = block.query
+    work.left_row = block.query_row
+    work.right = keys
+    work.right_column = all.key.row * item_size(all.key.code)
+    work.ahead = KEYS_AHEAD * work.right_column
+    work.out = scores
+    work.out_row = CHUNK
+    work.adds = False
+    run(&work)
+    return True
 
 
 cdef char* keys_at(const Heads* heads, const Block* block, int64_t begin) noexcept nogil:
@@ -409,27 +449,41 @@ cdef void _weigh_values(const Attention* all, const Block* block, int64_t begin,
     cdef int64_t lanes = all.tiles.lanes, strip = _strip_of(all), index, column, columns
     cdef const char* values = keys_at(&all.value, block, begin)
     cdef aten_panel_tile tile
-    cdef bint in_place = (all.value.code == FLOAT32 and block.count <= FEW_ROWS
-                          and all.value_width % lanes == 0)
+    if block.count <= FEW_ROWS and all.sum != NULL:
+        _sum_values(all, block, values, seen, gained)
+        return
     tile.units = seen
     tile.left = <char*>block.scores
     tile.left_row = CHUNK * 4
     tile.left_step = 4
     tile.start = tile.base = tile.addend = NULL
     tile.out_row = _lanes_of(all)
+    tile.right = block.values
     for index in range((all.value_width + strip - 1) // strip):
         column = index * strip
         columns = min(strip, all.value_width - column)
-        if in_place:
-            tile.right = values + column * 4
-            tile.right_step = all.value.row * 4
-        else:
-            all.value_packs.zip(values + column * item_size(all.value.code), all.value.row, seen,
-                                columns, _up(columns, lanes), block.values)
-            tile.right = block.values
-            tile.right_step = _up(columns, lanes) * 4
+        all.value_packs.zip(values + column * item_size(all.value.code), all.value.row, seen,
+                            columns, _up(columns, lanes), block.values)
+        tile.right_step = _up(columns, lanes) * 4
         tile.out = gained + column
         run_strip(all.tiles, &tile, block.count, columns, 0)
+
+
+cdef void _sum_values(const Attention* all, const Block* block, const char* values, int64_t seen,
+                      float* gained) noexcept nogil:
+    """The same of few rows: values are read where they lie."""
+    cdef aten_attention_values work
+    cdef int64_t row = 0
+    work.weights_row = CHUNK
+    work.values = values
+    work.step = all.value.row * item_size(all.value.code)
+    work.count = seen
+    work.width = all.value_width
+    work.out_row = _lanes_of(all)
+    while row < block.count:
+        work.weights = block.scores + row * CHUNK
+        work.out = gained + row * work.out_row
+        row += all.sum(&work, block.count - row)
 
 
 cdef inline int64_t _strip_of(const Attention* all) noexcept nogil:

@@ -18,7 +18,7 @@ from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.attention cimport (CHUNK, Attention, Block, Heads,
                                                          check_attention, describe_attention,
                                                          keys_at, most_seen, read_heads, row_at,
-                                                         score, seen_by)
+                                                         score, use_floats, seen_by)
 from aten.backends.cpu.kernels.matrix.panel_strips cimport aten_panel_tile, pack_columns, run_strip
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 
@@ -79,8 +79,7 @@ def attend_back(TensorImpl gradient not None, TensorImpl query not None, TensorI
     read_heads(&all.logarithms, logarithms, False)
     describe_attention(all, query, key, value, mask, is_causal, scale)
     # Scores are computed as float32 from the rows that keys' gradients are made of.
-    all.packs = all.value_packs
-    all.score_tiles = all.tiles
+    use_floats(all)
     all.block = BLOCK
     all.blocks = (all.group * all.queries + BLOCK - 1) // BLOCK
     work.lanes = _up(all.width, all.tiles.lanes)

@@ -8,7 +8,25 @@
 
 #include "matrix_levels.h"
 
+/* Values as they lie: `count` rows of `width` elements, a whole number of vectors, `step` bytes apart.
+   Each row of results, `out_row` floats apart, is the sum of these by the weights of a row. */
 typedef struct {
+    const float *weights;
+    int64_t weights_row;
+    const char *values;
+    int64_t step, count, width;
+    float *out;
+    int64_t out_row;
+} aten_attention_values;
+
+/* Some of up to four rows, how many of them says the result. */
+typedef int64_t (*aten_attention_sum)(const aten_attention_values *work, int64_t rows);
+
+/* Rows of values that are on their way to the cache while one is read. */
+#define ATEN_VALUES_AHEAD 64
+
+typedef struct {
+    int lanes;
     void (*weigh)(float *row, int64_t count, int64_t room, float scale, const float *mask,
                   float *largest, float *total);
     void (*weigh_again)(float *row, int64_t count, int64_t room, float logarithm);
@@ -16,6 +34,7 @@ typedef struct {
     void (*mix)(float *first, const float *second, int64_t count, float a, float b);
     void (*scale_row)(float *row, int64_t count, float scale, const float *mask,
                       const uint8_t *allowed);
+    aten_attention_sum sum_singles, sum_brains, sum_halves;     /* or NULL */
 } aten_attention_rows;
 
 #define TARGET
@@ -24,10 +43,11 @@ typedef struct {
 #include "attention_rows.h"
 
 #if defined(__x86_64__)
-#define TARGET __attribute__((target("avx2,fma")))
+#define TARGET __attribute__((target("avx2,fma,f16c")))
 #define LANES 8
 #define NAME(stem) aten_attention_##stem##_32
 #define LARGER(first, second) _mm256_max_ps((__m256)(first), (__m256)(second))
+#define WIDEN_HALVES(from) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from)))
 #include "attention_rows.h"
 
 #define TARGET                                                                                   \
@@ -36,6 +56,7 @@ typedef struct {
 #define NAME(stem) aten_attention_##stem##_64
 #define LOAD_PART(from, count) _mm512_maskz_loadu_ps((__mmask16)((1u << (count)) - 1), from)
 #define LARGER(first, second) _mm512_max_ps((__m512)(first), (__m512)(second))
+#define WIDEN_HALVES(from) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from)))
 #define SUM_OF(vector) _mm512_reduce_add_ps((__m512)(vector))
 #define MOST_OF(vector) _mm512_reduce_max_ps((__m512)(vector))
 #include "attention_rows.h"

@@ -1,11 +1,13 @@
 /* Rows of attention scores, compiled for one level of vector instructions.
 
    Included once for each, with NAME(stem), TARGET and LANES, and where there are instructions for
-   them LOAD_PART(from, count), LARGER(first, second), SUM_OF(vector) and MOST_OF(vector). Rows have
-   room up to a whole vector. */
+   them LOAD_PART(from, count), LARGER(first, second), SUM_OF(vector), MOST_OF(vector) and
+   WIDEN_HALVES(from). Rows have room up to a whole vector. */
 
 typedef float NAME(floats) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef int32_t NAME(ints) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+typedef uint32_t NAME(words) __attribute__((vector_size(LANES * 4)));
+typedef uint16_t NAME(brains) __attribute__((vector_size(LANES * 2), aligned(2), may_alias));
 
 #include "exponential.h"
 
@@ -167,9 +169,75 @@ static TARGET void NAME(scale_row)(float *row, int64_t count, float scale, const
             row[i] *= scale;
 }
 
-static const aten_attention_rows NAME(rows) = {
-    NAME(weigh), NAME(weigh_again), NAME(go_back), NAME(mix), NAME(scale_row)};
+/* Four vectors of values, or one, of which all keys are summed in order: each lane as in a tile of a
+   product. Elements are `size` bytes. */
+#define SUM_VALUES(stem, size, load)                                                               \
+    static inline __attribute__((always_inline)) TARGET void NAME(sum_some_##stem)(                \
+        const int rows, const int vectors, const aten_attention_values *work, int64_t column)      \
+    {                                                                                              \
+        const char *from = work->values + column * size;                                           \
+        const float *weights = work->weights;                                                      \
+        NAME(floats) total[4][4];                                                                  \
+        int64_t k;                                                                                 \
+        int i, j;                                                                                  \
+        ATEN_UNROLL for (i = 0; i < rows; i++)                                                     \
+            ATEN_UNROLL for (j = 0; j < vectors; j++)                                              \
+                total[i][j] = (NAME(floats)){0};                                                   \
+        for (k = 0; k < work->count; k++, from += work->step) {                                    \
+            ATEN_UNROLL for (j = 0; j < vectors * LANES * size; j += 64)                           \
+                __builtin_prefetch(from + ATEN_VALUES_AHEAD * work->step + j, 0, 2);               \
+            ATEN_UNROLL for (j = 0; j < vectors; j++) {                                            \
+                const NAME(floats) line = load(from + j * LANES * size);                           \
+                ATEN_UNROLL for (i = 0; i < rows; i++)                                             \
+                    total[i][j] += weights[i * work->weights_row + k] * line;                      \
+            }                                                                                      \
+        }                                                                                          \
+        ATEN_UNROLL for (i = 0; i < rows; i++)                                                     \
+            ATEN_UNROLL for (j = 0; j < vectors; j++)                                              \
+                *(NAME(floats) *)(work->out + i * work->out_row + column + j * LANES)              \
+                    = total[i][j];                                                                 \
+    }                                                                                              \
+    static inline __attribute__((always_inline)) TARGET void NAME(sum_rows_##stem)(                \
+        const int rows, const aten_attention_values *work)                                         \
+    {                                                                                              \
+        int64_t column = 0;                                                                        \
+        for (; column + 4 * LANES <= work->width; column += 4 * LANES)                             \
+            NAME(sum_some_##stem)(rows, 4, work, column);                                          \
+        for (; column < work->width; column += LANES)                                              \
+            NAME(sum_some_##stem)(rows, 1, work, column);                                          \
+    }                                                                                              \
+    static TARGET int64_t NAME(sum_##stem)(const aten_attention_values *work, int64_t rows)        \
+    {                                                                                              \
+        if (rows >= 4)                                                                             \
+            return NAME(sum_rows_##stem)(4, work), 4;                                              \
+        if (rows >= 2)                                                                             \
+            return NAME(sum_rows_##stem)(2, work), 2;                                              \
+        return NAME(sum_rows_##stem)(1, work), 1;                                                  \
+    }
 
+#define SINGLES_AT(from) (*(const NAME(floats) *)(from))
+#define BRAINS_AT(from)                                                                            \
+    ((NAME(floats))(__builtin_convertvector(*(const NAME(brains) *)(from), NAME(words)) << 16))
+SUM_VALUES(singles, 4, SINGLES_AT)
+SUM_VALUES(brains, 2, BRAINS_AT)
+#ifdef WIDEN_HALVES
+#define HALVES_AT(from) ((NAME(floats))WIDEN_HALVES(from))
+SUM_VALUES(halves, 2, HALVES_AT)
+#undef HALVES_AT
+#define SUM_OF_HALVES NAME(sum_halves)
+#else
+#define SUM_OF_HALVES NULL
+#endif
+
+static const aten_attention_rows NAME(rows) = {
+    LANES, NAME(weigh), NAME(weigh_again), NAME(go_back), NAME(mix), NAME(scale_row),
+    NAME(sum_singles), NAME(sum_brains), SUM_OF_HALVES};
+
+#undef SUM_VALUES
+#undef SINGLES_AT
+#undef BRAINS_AT
+#undef SUM_OF_HALVES
+#undef WIDEN_HALVES
 #undef NAME
 #undef TARGET
 #undef LANES

@@ -1,4 +1,4 @@
-/* One row or two times columns that lie as runs of memory: squares of sixteen units a side are turned in
+/* Up to four rows times columns that lie as runs of memory: squares of sixteen units a side are turned in
    registers and multiplied at once, where a packed strip would be written and read again.
 
    Included once for each kind of unit, with
@@ -6,62 +6,77 @@
      NAME(stem)               the stem with a suffix that is this inclusion's own
      TARGET                   the attribute that allows the processor's instructions
      BYTES                    that a unit has where it lies
-     LINE(from, count)        `count` units, of at most sixteen, as a vector; zeros behind them
+     TOGETHER                 units in each of the sixteen places of a vector as it is read
+     LINE(from, count)        `count` units, of at most 16 * TOGETHER, as a vector; zeros behind them
+     UNIT(line, place)        a vector of the `place`-th unit of each place of a vector
      ADD(sums, left, right)   the sums with the products of two vectors of units
 
    Sums are those of tiles: over the depth in order, one lane for each column. Those of three squares
-   are made by turns, so that none waits for the one before. Sums of more rows have no room in
-   registers beside a square: packing is the better way. */
+   are made by turns, so that none waits for the one before; with more rows, each square has as many sums
+   as it needs for that. Sums of still more rows have no room in registers beside a square: packing is
+   the better way. */
 
-#define SQUARES 3
+#define MOST_SQUARES 3
 
-/* One square, from the `k`-th unit on, of which there are `count`: sixteen, or fewer at the end. */
+/* One square, from the `k`-th unit on, of which there are `count`: as many as it has room for, or fewer
+   at the end. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(square)(const int rows, const int is_whole, const aten_panel_columns *work,
-             const char *const *from, int64_t k, int count, SUMS *total)
+NAME(square)(const int rows, const int squares, const int is_whole,
+             const aten_panel_columns *work, const char *const *from, int64_t k, int count,
+             SUMS *total)
 {
     __m512i line[16];
-    int i, row;
+    int i, row, place;
     ATEN_UNROLL for (i = 0; i < 16; i++)
-        line[i] = LINE(from[i] + k * BYTES, is_whole ? 16 : count);
+        line[i] = LINE(from[i] + k * BYTES, is_whole ? 16 * TOGETHER : count);
     aten_turn_square(line);
     ATEN_UNROLL for (i = 0; i < 16; i++)
-        if (is_whole || i < count)
+        ATEN_UNROLL for (place = 0; place < TOGETHER; place++) {
+            const int unit = i * TOGETHER + place;
+            if (!is_whole && unit >= count)
+                continue;
             ATEN_UNROLL for (row = 0; row < rows; row++)
-                total[row * SQUARES] = ADD(
-                    total[row * SQUARES],
-                    (SUMS)aten_spread_64(work->left + row * work->left_row + 4 * (k + i)),
-                    (SUMS)line[i]);
+                total[row * squares] = ADD(
+                    total[row * squares],
+                    (SUMS)aten_spread_64(work->left + row * work->left_row + 4 * (k + unit)),
+                    (SUMS)UNIT(line[i], place));
+        }
 }
 
 static inline __attribute__((always_inline)) TARGET void
-NAME(columns)(const int rows, const aten_panel_columns *work)
+NAME(some_columns)(const int rows, const int squares, const aten_panel_columns *work, int64_t first)
 {
-    /* Squares that a line of the cache is part of. */
-    const int parts = 64 / (16 * BYTES);
-    SUMS total[2 * SQUARES];
-    const char *from[16 * SQUARES];
+    /* Units of a square, and squares that a line of the cache is part of. */
+    enum { EACH = 16 * TOGETHER, PARTS = 64 / (EACH * BYTES) };
+    const int64_t ahead = work->ahead;
+    SUMS total[2 * MOST_SQUARES];
+    const char *from[16 * MOST_SQUARES];
     int64_t k = 0, column;
     int i, j, row;
     /* What stands in the place of columns that there are none of is not stored. */
-    for (column = 0; column < 16 * SQUARES; column++)
-        from[column] = work->right
-                       + (column < work->columns ? column : work->columns - 1) * work->right_column;
-    ATEN_UNROLL for (i = 0; i < rows * SQUARES; i++)
+    for (i = 0; i < 16 * squares; i++) {
+        column = first + i < work->columns ? first + i : work->columns - 1;
+        from[i] = work->right + column * work->right_column;
+    }
+    ATEN_UNROLL for (i = 0; i < rows * squares; i++)
         total[i] = (SUMS){0};
-    for (; k + 16 * parts <= work->units; k += 16 * parts)
-        ATEN_UNROLL for (j = 0; j < SQUARES; j++)
-            ATEN_UNROLL for (i = 0; i < parts; i++)
-                NAME(square)(rows, 1, work, from + 16 * j, k + 16 * i, 16, total + j);
-    for (; k < work->units; k += 16)
-        ATEN_UNROLL for (j = 0; j < SQUARES; j++)
-            NAME(square)(rows, 0, work, from + 16 * j, k,
-                         work->units - k < 16 ? (int)(work->units - k) : 16, total + j);
-    ATEN_UNROLL for (j = 0; j < SQUARES; j++)
+    for (; k + EACH * PARTS <= work->units; k += EACH * PARTS)
+        ATEN_UNROLL for (j = 0; j < squares; j++) {
+            if (ahead)
+                ATEN_UNROLL for (i = 0; i < 16; i++)
+                    __builtin_prefetch(from[16 * j + i] + k * BYTES + ahead, 0, 2);
+            ATEN_UNROLL for (i = 0; i < PARTS; i++)
+                NAME(square)(rows, squares, 1, work, from + 16 * j, k + EACH * i, EACH, total + j);
+        }
+    for (; k < work->units; k += EACH)
+        ATEN_UNROLL for (j = 0; j < squares; j++)
+            NAME(square)(rows, squares, 0, work, from + 16 * j, k,
+                         work->units - k < EACH ? (int)(work->units - k) : EACH, total + j);
+    ATEN_UNROLL for (j = 0; j < squares; j++)
         ATEN_UNROLL for (row = 0; row < rows; row++) {
-            float *out = (float *)work->out + row * work->out_row + 16 * j;
-            SUMS sums = total[row * SQUARES + j];
-            if (16 * j >= work->columns)
+            float *out = (float *)work->out + row * work->out_row + first + 16 * j;
+            SUMS sums = total[row * squares + j];
+            if (first + 16 * j >= work->columns)
                 continue;
             if (work->adds)
                 sums += (SUMS)_mm512_loadu_ps(out);
@@ -69,19 +84,28 @@ NAME(columns)(const int rows, const aten_panel_columns *work)
         }
 }
 
-#define COLUMNS_OF(rows)                                                                         \
+#define COLUMNS_OF(rows, squares)                                                                \
     static __attribute__((noinline)) TARGET void NAME(columns_##rows)(                           \
         const aten_panel_columns *work)                                                          \
     {                                                                                            \
-        NAME(columns)(rows, work);                                                               \
+        int64_t first;                                                                           \
+        for (first = 0; first < work->columns; first += 16 * squares)                            \
+            NAME(some_columns)(rows, squares, work, first);                                      \
     }
-COLUMNS_OF(1)
-COLUMNS_OF(2)
+COLUMNS_OF(1, 3)
+COLUMNS_OF(2, 3)
+COLUMNS_OF(3, 1)
+COLUMNS_OF(4, 1)
+
+static const aten_panel_columns_function NAME(columns)[] = {
+    NAME(columns_1), NAME(columns_2), NAME(columns_3), NAME(columns_4)};
 
 #undef COLUMNS_OF
-#undef SQUARES
+#undef MOST_SQUARES
 #undef SUMS
 #undef NAME
 #undef BYTES
+#undef TOGETHER
 #undef LINE
+#undef UNIT
 #undef ADD

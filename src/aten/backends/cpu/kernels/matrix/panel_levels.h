@@ -399,16 +399,31 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
 #define SUMS aten_panel_floats_64
 #define NAME(stem) aten_panel_##stem##_halves_64
 #define BYTES 2
+#define TOGETHER 1
+#define UNIT(line, place) (line)
 #define LINE(from, count)                                                                        \
     ((__m512i)_mm512_cvtph_ps(_mm256_maskz_loadu_epi16((__mmask16)((1u << (count)) - 1), from)))
 #define ADD ATEN_MULTIPLY_ADD
 #include "panel_columns.h"
 
 #define SUMS aten_panel_floats_64
+#define NAME(stem) aten_panel_##stem##_singles_64
+#define BYTES 4
+#define TOGETHER 1
+#define UNIT(line, place) (line)
+#define LINE(from, count) _mm512_maskz_loadu_epi32((__mmask16)((1u << (count)) - 1), from)
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_columns.h"
+
+#define SUMS aten_panel_floats_64
 #define NAME(stem) aten_panel_##stem##_wide_brains_64
 #define BYTES 2
+#define TOGETHER 2
 #define LINE(from, count)                                                                        \
-    aten_widen_sixteen_brains(_mm256_maskz_loadu_epi16((__mmask16)((1u << (count)) - 1), from))
+    _mm512_maskz_loadu_epi16((__mmask32)(((uint64_t)1 << (count)) - 1), from)
+#define UNIT(line, place)                                                                        \
+    ((place) ? _mm512_and_si512(line, _mm512_set1_epi32((int)0xFFFF0000))                         \
+             : _mm512_slli_epi32(line, 16))
 #define ADD ATEN_MULTIPLY_ADD
 #include "panel_columns.h"
 
@@ -513,6 +528,8 @@ static TARGET void aten_zip_bytes_vbmi(const uint8_t *source, int64_t step, int6
 #define SUMS aten_panel_floats_64
 #define NAME(stem) aten_panel_##stem##_brains_64
 #define BYTES 4
+#define TOGETHER 1
+#define UNIT(line, place) (line)
 #define LINE(from, count) _mm512_maskz_loadu_epi32((__mmask16)((1u << (count)) - 1), from)
 #define ADD(sums, left, right)                                                                   \
     ((aten_panel_floats_64)_mm512_dpbf16_ps((__m512)(sums), (__m512bh)(left), (__m512bh)(right)))
@@ -611,15 +628,16 @@ static aten_panel_columns_function aten_panel_columns_of(int vector_bytes,
 #if defined(__x86_64__)
     if (vector_bytes != 64)
         return NULL;
-    if (rows > 2)
+    if (rows > 4)
         return NULL;
     if (kind == ATEN_BRAIN_PAIRS && features.brain_sums)
-        return rows == 1 ? aten_panel_columns_1_brains_64 : aten_panel_columns_2_brains_64;
+        return aten_panel_columns_brains_64[rows - 1];
     if (pack == ATEN_PACK_BRAINS)
-        return rows == 1 ? aten_panel_columns_1_wide_brains_64
-                         : aten_panel_columns_2_wide_brains_64;
+        return aten_panel_columns_wide_brains_64[rows - 1];
     if (pack == ATEN_PACK_HALVES)
-        return rows == 1 ? aten_panel_columns_1_halves_64 : aten_panel_columns_2_halves_64;
+        return aten_panel_columns_halves_64[rows - 1];
+    if (pack == ATEN_PACK_SINGLES && kind == ATEN_FLOATS)
+        return aten_panel_columns_singles_64[rows - 1];
 #endif
     return NULL;
 }

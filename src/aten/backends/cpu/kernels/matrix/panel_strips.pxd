@@ -26,6 +26,15 @@ cdef extern from "panel_structures.h" nogil:
         void (*turn_elements)(const void* source, int64_t row, int64_t units, int64_t columns,
                               int64_t width, int64_t ahead, void* target) noexcept nogil
         int size, group, parts, as_is
+    ctypedef struct aten_panel_columns:
+        int64_t units, columns
+        const char* left
+        const char* right
+        int64_t left_row, right_column, ahead
+        void* out
+        int64_t out_row
+        bint adds
+    ctypedef void (*aten_panel_columns_function)(const aten_panel_columns*) noexcept nogil
     ctypedef struct aten_panel_features:
         int byte_sums, brain_sums, byte_permutes
     ctypedef struct aten_panel_factor:

@@ -59,12 +59,13 @@ typedef struct {
 typedef void (*aten_panel_tile_function)(const aten_panel_tile *);
 
 typedef struct {
-    /* Sums over `units` steps of a row or two and 48 columns at most, which lie as runs `right_column`
-       bytes apart, as units or what becomes such; those that are there get more if `adds` says so.
-       Rows of the left operand are `left_row` bytes apart, those of sums `out_row` lanes. */
+    /* Sums over `units` steps of up to four rows and some columns, which lie as runs `right_column`
+       bytes apart, as units or what becomes such; those that are there get more if `adds` says so, and
+       there is room for them up to a whole vector. Rows of the left operand are `left_row` bytes apart,
+       those of sums `out_row` lanes. What lies so many bytes `ahead` is fetched meanwhile. */
     int64_t units, columns;
     const char *left, *right;
-    int64_t left_row, right_column;
+    int64_t left_row, right_column, ahead;
     void *out;
     int64_t out_row;
     int adds;

@@ -30,9 +30,9 @@ from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_FINISH_LONGS, ATEN_FINISH_SHORTS, ATEN_FLOATS, ATEN_INTS, ATEN_LONGS, ATEN_PACK_BRAINS,
     ATEN_PACK_BYTES, ATEN_PACK_COMPLEX_DOUBLES, ATEN_PACK_COMPLEX_SINGLES, ATEN_PACK_DOUBLES,
     ATEN_PACK_HALVES, ATEN_PACK_SHORTS, ATEN_PACK_SIGNED_BYTES, ATEN_PACK_SINGLES,
-    ATEN_PACK_UNSIGNED_BYTES, ATEN_SHORT_PAIRS, LEFT_LANES, STRETCH, aten_panel_factor,
-    aten_panel_features, aten_panel_finish, aten_panel_row, aten_panel_tile, run_strip,
-    STRETCH_OF_QUADS)
+    ATEN_PACK_UNSIGNED_BYTES, ATEN_SHORT_PAIRS, LEFT_LANES, STRETCH, STRETCH_OF_QUADS,
+    aten_panel_columns, aten_panel_columns_function, aten_panel_factor, aten_panel_features,
+    aten_panel_finish, aten_panel_row, aten_panel_tile, run_strip)
 from aten.backends.cpu.kernels.moving.transfer cimport Block
 
 cdef extern from "panel_levels.h" nogil:
@@ -40,15 +40,6 @@ cdef extern from "panel_levels.h" nogil:
     int64_t aten_sum_bytes(int vector_bytes, const int8_t* bytes, int64_t count)
     aten_panel_features aten_find_panel_features()
     int aten_widest_panels()
-    ctypedef struct aten_panel_columns:
-        int64_t units, columns
-        const char* left
-        const char* right
-        int64_t left_row, right_column
-        void* out
-        int64_t out_row
-        bint adds
-    ctypedef void (*aten_panel_columns_function)(const aten_panel_columns*) noexcept nogil
     aten_panel_columns_function aten_panel_columns_of(
         int vector_bytes, aten_panel_features features, int kind, int pack, int64_t rows)
     const aten_panel_packs* aten_panel_packs_of(int vector_bytes, int pack)
@@ -101,6 +92,10 @@ cdef const aten_panel_tiles* panel_tiles(int kind) noexcept nogil:
 
 cdef const aten_panel_packs* panel_packs(int pack) noexcept nogil:
     return aten_panel_packs_of(panel_bytes(), pack)
+
+
+cdef aten_panel_columns_function panel_columns(int kind, int pack, int64_t rows) noexcept nogil:
+    return aten_panel_columns_of(panel_bytes(), _features, kind, pack, rows)
 
 
 cdef bint takes_panels(const Product* product) noexcept nogil:
@@ -444,6 +439,7 @@ cdef bint _run_columns(const Piece* piece, int64_t begin, int64_t count, int64_t
     work.left_row = tile.left_row
     work.right = at(&piece.right, 0, begin, column)
     work.right_column = piece.right.column_stride * piece.way.packs.size
+    work.ahead = 0
     work.out = tile.out
     work.out_row = tile.out_row
     work.adds = tile.addend != NULL
