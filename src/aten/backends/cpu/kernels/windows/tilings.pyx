@@ -16,6 +16,9 @@ from aten.backends.cpu.kernels.windows.direct cimport (
 )
 from aten.backends.cpu.kernels.windows.sliding cimport Sliding
 
+cdef extern from "_core/base/cache_sizes.h" nogil:
+    long aten_second_cache()
+
 cdef enum:
     # Elements of a copied band, and its tiles, at most.
     BAND = 1 << 16
@@ -26,6 +29,13 @@ cdef enum:
     MANY_WEIGHTS = 1 << 12
     MANY_OF_LINES = 1 << 20
     MANY_TILES = 3000
+    # The same where the second cache is large, of so many bytes: there strips of tiles read weights from
+    # it unless there are more than those, and from the third one with fewer bytes than rounds do where
+    # there are many tiles.
+    LARGE_CACHE = 3 << 19
+    NEAR_WEIGHTS = 18 << 10
+    SOME_TILES = 180
+    LARGE_MANY_TILES = 1000
     # Hundredths of cycles that a vector takes: its products with a weight where it is alone in a strip,
     # and where it is not; what tiles of it see of a channel, their results of one, and its copy.
     ALONE = 73
@@ -35,6 +45,9 @@ cdef enum:
     COPY = 1000
 
 
+cdef bint _has_large_cache = aten_second_cache() >= LARGE_CACHE
+
+
 cdef void plan_tiles(Tiling* tiling, const aten_windows* work,
                      const aten_window_kernels* kernels) noexcept nogil:
     tiling.work = work
@@ -42,7 +55,7 @@ cdef void plan_tiles(Tiling* tiling, const aten_windows* work,
     _describe_tiles(tiling)
     tiling.in_rounds = _has_rounds(tiling)
     _cut(tiling)
-    if not tiling.in_rounds and _bands_of_all(tiling) < _wanted_pieces():
+    if not tiling.in_rounds and _bands_of_all(tiling) < _fewest_bands(tiling):
         tiling.in_rounds = True
         _cut(tiling)
     _place_seen(tiling)
@@ -53,12 +66,14 @@ cdef bint _has_rounds(const Tiling* tiling) noexcept nogil:
     result than to read them anew for each strip of tiles."""
     cdef const aten_windows* work = tiling.work
     cdef int64_t weights = work.groups * work.outputs * work.inputs
+    cdef int64_t tiles = work.batch * tiling.tiles.sizes[1] * tiling.tiles.sizes[2]
     if tiling.seen == SIDE:
         return weights > MANY_OF_LINES
-    if work.inputs <= FEW_CHANNELS and (
-            work.batch * tiling.tiles.sizes[1] * tiling.tiles.sizes[2] >= MANY_TILES):
+    if weights <= MANY_WEIGHTS:
         return False
-    return weights > MANY_WEIGHTS
+    if _has_large_cache:
+        return tiles < LARGE_MANY_TILES and (weights > NEAR_WEIGHTS or tiles < SOME_TILES)
+    return work.inputs > FEW_CHANNELS or tiles < MANY_TILES
 
 
 cdef void _describe_tiles(Tiling* tiling) noexcept nogil:
@@ -127,9 +142,13 @@ cdef inline int64_t _bands_of_all(const Tiling* tiling) noexcept nogil:
     return tiling.work.batch * tiling.work.groups * tiling.bands
 
 
-cdef inline int64_t _wanted_pieces() noexcept nogil:
+cdef inline int64_t _fewest_bands(const Tiling* tiling) noexcept nogil:
+    """As many as threads share well: where weights are near, one each does."""
     cdef int64_t threads = thread_count()
-    return 1 if threads == 1 else PIECES_PER_THREAD * threads
+    cdef int64_t weights = tiling.work.groups * tiling.work.outputs * tiling.work.inputs
+    if threads == 1 or _has_large_cache and weights > MANY_WEIGHTS:
+        return threads
+    return PIECES_PER_THREAD * threads
 
 
 cdef inline int64_t _pitch_of(const Tiling* tiling, int64_t columns, int64_t copies) noexcept nogil:
