@@ -15,6 +15,7 @@ import pytest
 from test_direct_convolution import convolved, drawn, threads, width  # noqa: F401
 
 import aten
+from aten.backends.cpu.kernels.windows.tilings import second_cache, set_second_cache
 
 UNIT = 2.0**-24
 SEES = numpy.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]])
@@ -109,8 +110,16 @@ def assert_near(result, image, weight, bias, padding, groups, dilation=1):
     assert (error <= bound).all(), f"{(error / bound).max():.3g} times the bound"
 
 
+@pytest.fixture
+def caches():
+    """Cuts images for a second cache of so many bytes."""
+    found = second_cache()
+    yield set_second_cache
+    set_second_cache(found)
+
+
 @pytest.mark.parametrize("layer", LAYERS, ids=str)
-def test_layers(width, layer, threads):  # noqa: F811
+def test_layers(width, layer, threads, caches):  # noqa: F811
     shape, outputs, padding, dilation, groups = layer
     image, bias = drawn(*shape), drawn(outputs)
     weight = drawn(outputs, shape[1] // groups, *(3,) * (len(shape) - 2))
@@ -118,7 +127,8 @@ def test_layers(width, layer, threads):  # noqa: F811
     window = {"padding": padding, "dilation": dilation, "groups": groups}
     run = aten.conv2d if len(shape) == 4 else aten.conv1d
     results = []
-    for count in (1, 2, 3):
+    for cache, count in itertools.product((1 << 20, 1 << 21), (1, 2, 3)):
+        caches(cache)
         aten.set_num_threads(count)
         results.append(run(*given, **window))
     assert_near(results[0], image, weight, bias, padding, groups, dilation)

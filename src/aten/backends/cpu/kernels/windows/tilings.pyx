@@ -45,7 +45,18 @@ cdef enum:
     COPY = 1000
 
 
-cdef bint _has_large_cache = aten_second_cache() >= LARGE_CACHE
+cdef int64_t _second_cache = aten_second_cache()
+
+
+def second_cache():
+    """The bytes of the second cache that images are cut for; 0 where they are not known."""
+    return _second_cache
+
+
+def set_second_cache(int64_t count):
+    """Cut images for a second cache of so many bytes. Results have the same bits."""
+    global _second_cache
+    _second_cache = count
 
 
 cdef void plan_tiles(Tiling* tiling, const aten_windows* work,
@@ -71,7 +82,7 @@ cdef bint _has_rounds(const Tiling* tiling) noexcept nogil:
         return weights > MANY_OF_LINES
     if weights <= MANY_WEIGHTS:
         return False
-    if _has_large_cache:
+    if _second_cache >= LARGE_CACHE:
         return tiles < LARGE_MANY_TILES and (weights > NEAR_WEIGHTS or tiles < SOME_TILES)
     return work.inputs > FEW_CHANNELS or tiles < MANY_TILES
 
@@ -146,7 +157,7 @@ cdef inline int64_t _fewest_bands(const Tiling* tiling) noexcept nogil:
     """As many as threads share well: where weights are near, one each does."""
     cdef int64_t threads = thread_count()
     cdef int64_t weights = tiling.work.groups * tiling.work.outputs * tiling.work.inputs
-    if threads == 1 or _has_large_cache and weights > MANY_WEIGHTS:
+    if threads == 1 or _second_cache >= LARGE_CACHE and weights > MANY_WEIGHTS:
         return threads
     return PIECES_PER_THREAD * threads
 
