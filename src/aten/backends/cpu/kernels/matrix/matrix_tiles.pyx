@@ -73,7 +73,9 @@ cdef enum:
     # ones fewer, but not fewer than those, so that these bytes stay in the second cache.
     STRIP_ROWS = 128
     LEAST_STRIP_ROWS = 64
-    STRIP_NEAR = 1 << 19
+    STRIP_NEAR = 3 << 17
+    # And so many strips, of which all rows of a piece are done before the next piece's.
+    STRIPS_TOGETHER = 8
     # Multiplications worth a piece of their own; a product costs OVERHEAD of them whatever its
     # size, and reading the right operand as much as that many more rows.
     PIECE_WORK = 1 << 19
@@ -302,8 +304,9 @@ cdef void _cut_strips(Tiling* tiling) noexcept nogil:
                                      _work(block) // PIECE_WORK))
     cdef int64_t near = min(<int64_t>STRIP_ROWS, STRIP_NEAR // (block.depth * tiling.size))
     cdef int64_t most = max(<int64_t>LEAST_STRIP_ROWS, near)
-    cdef int64_t down = (block.rows + most - 1) // most
-    cdef int64_t across = min(strips, (pieces + down - 1) // down)
+    cdef int64_t down = max(<int64_t>1, (block.rows + most // 2) // most)
+    cdef int64_t across = max((strips + STRIPS_TOGETHER - 1) // STRIPS_TOGETHER,
+                              min(strips, (pieces + down - 1) // down))
     if down * across < pieces and block.rows >= 2 * FEW_ROWS:
         down = min((pieces + across - 1) // across, block.rows // FEW_ROWS)
     tiling.down = down
