@@ -92,6 +92,22 @@ def test_it_says_what_a_captured_one_says(folder, name):
     ]
 
 
+@pytest.mark.parametrize("name", kept_programs.PARTED)
+def test_first_parts_of_programs_that_depend_on_data(folder, name):
+    module, compiled, args, expected = loaded(folder, name)
+    for one in expected:
+        assert_same_bits(called(compiled, *args), one)
+    (part,) = compiled.parts
+    (program,) = in_use(part)
+    assert type(program) is kept.KeptProgram
+    assert "item" in aten.compiler.explain(compiled)
+    state = module.program.state_dict
+    state["layer.weight"] = aten.zeros_like(state["layer.weight"])
+    eager = aten.export.load(folder / f"{name}.pt2")
+    eager.state_dict["layer.weight"] = aten.zeros(6, 6)
+    assert_same_bits(called(compiled, *args), called(eager.module(), *args))
+
+
 def test_a_start_imports_no_capture_and_no_llvm(folder):
     code = (
         f"import aten, sys; aten.set_num_threads({kept_programs.THREADS})\n"

@@ -100,6 +100,20 @@ class Shelved(nn.Module):
         return aten.stack([one(places[:, at], offsets) for at, one in enumerate(self.tables)])
 
 
+class Picking(nn.Module):
+    """Rows in the order of their sums, normalized; then halved while they are large."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 6)
+
+    def forward(self, x):
+        rows = x[x.sum(1).topk(3)[1]]
+        weights = (self.layer(rows) @ rows.t()).softmax(-1) * 2
+        (halved,) = aten.while_loop(lambda w: w.sum() > 1, lambda w: (w / 2,), (weights,))
+        return halved
+
+
 PROGRAMS = {
     "normalized": (Normalized, lambda: (aten.randn(7, 64),)),
     "convolved": (Convolved, lambda: (aten.randn(2, 3, 9, 11),)),
@@ -110,6 +124,8 @@ PROGRAMS = {
     "recurrent": (Recurrent, lambda: (aten.randn(3, 5, 16),)),
 }
 
+# Of which a first part is a program.
+PARTED = {"picking": (Picking, lambda: (aten.randn(9, 6),))}
 
 # Part of what a kept program is known by: as many for those who write and those who read.
 THREADS = 2
@@ -118,7 +134,7 @@ THREADS = 2
 def main(folder):
     aten.manual_seed(3)
     aten.set_num_threads(THREADS)
-    for name, (kind, arguments) in PROGRAMS.items():
+    for name, (kind, arguments) in {**PROGRAMS, **PARTED}.items():
         module, args = kind().eval(), arguments()
         with aten.no_grad():
             aten.export.save(aten.export.export(module, args), folder / f"{name}.pt2")

@@ -18,9 +18,10 @@ from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.making import meta_window
 from aten._core.tensor.tensor import Tensor
 from aten.autograd import Function, grad
+from aten.compiler.calls import has_effect, is_written, operator_of
 from aten.compiler.programs import CompiledProgram
-from aten.compiler.rewrites.rewriting import described, has_effect, is_written, written_inputs
-from aten.compiler.values import is_over_elements, operator_of
+from aten.compiler.rewrites.rewriting import described, written_inputs
+from aten.compiler.values import is_over_elements
 from aten.grad_mode import enable_grad, is_grad_enabled, no_grad
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, TensorMeta, concrete, map_nodes

@@ -30,6 +30,7 @@ from aten.compiler.kinds import (
     share_memory,
 )
 from aten.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from aten.graph.program import ProgramModule
 from aten.utils._pytree import tree_flatten
 
 TYPE_CHECKING = False
@@ -321,6 +322,9 @@ class CompiledFunction:
             found.captured = self._capture_of(leaves, structure)
             # An exported program reads nothing besides its tensors.
             return _Entry(found, places_of_program(self.function), now, others)
+        known = self._without_capture()
+        if known is not None:
+            return _Entry(known, [], now, others)
         from aten.compiler import making
 
         surroundings = making.surroundings_of(self.function, others)
@@ -376,6 +380,17 @@ class CompiledFunction:
             name = getattr(self.function, "__qualname__", type(self.function).__name__)
             raise RuntimeError(f"aten.compile: {name} is not one graph: {reason}") from error
         return Break(reason, is_change, self.function)
+
+    def _without_capture(self) -> Break | None:
+        """Why there is no program, where nobody has to capture the function to find out."""
+        if type(self.function) is not ProgramModule:
+            return None
+        from aten.compiler.parted import unknown_size
+
+        reason = unknown_size(self.function)
+        if not reason:
+            return None
+        return self._break(reason, None)._replace(instead=self._with_parts())
 
     def _with_parts(self) -> Callable[..., Any]:
         """The function with what can be captured of it compiled, as far as that is known."""

@@ -12,13 +12,19 @@ from copy import copy
 from typing import Any
 
 from aten._core.dispatch.dispatcher import OpOverload
-from aten.compiler.rewrites.rewriting import has_effect
-from aten.compiler.values import operator_of
+from aten.compiler.calls import has_effect, operator_of
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, TensorMeta, map_nodes
 from aten.graph.operators import resolve_graph
 from aten.graph.program import ExportedProgram, ProgramModule
-from aten.graph.signature import InputKind
+from aten.graph.signature import (
+    ExportGraphSignature,
+    InputKind,
+    OutputKind,
+    OutputSpec,
+    SymIntArgument,
+    TensorArgument,
+)
 from aten.graph.symbolic import Expression
 
 # Operators whose results, or their sizes, are known only from data.
@@ -32,7 +38,7 @@ Compile = Callable[[Callable[..., Any]], Callable[..., Any]]
 def parted(module: Any, compiled: Compile) -> ProgramModule | None:
     """An exported program whose first part is `compiled`; None for what has no such part.
 
-    That part takes the program's inputs in order, and gives a tuple.
+    That part takes the program's inputs in order.
     """
     if not isinstance(module, ProgramModule):
         return None
@@ -50,10 +56,30 @@ def parted(module: Any, compiled: Compile) -> ProgramModule | None:
     return ProgramModule(made)
 
 
+def unknown_size(module: Any) -> str:
+    """Why an exported program is no graph of tensors without data, where it says so itself: by a
+    result whose size it does not know; else nothing. So nobody has to capture it to find out."""
+    if not isinstance(module, ProgramModule):
+        return ""
+    graph = module.program.graph
+    known = _known_symbols(graph)
+    for node in graph.nodes:
+        op = operator_of(node)
+        if op is None or _OF_SIZE not in op.entry.tags:
+            continue
+        if not known.issuperset(_symbols_of(node)):
+            return f"{op.qualified_name}: the sizes of the result depend on values"
+    return ""
+
+
+def _known_symbols(graph: Graph) -> set[str]:
+    return {one for node in graph.placeholders for one in _symbols_of(node)}
+
+
 def _late(graph: Graph) -> set[Node] | None:
     """The calls that depend on data, and those on these; None where calls have to stay in order."""
     found: set[Node] = set()
-    known = {one for node in graph.placeholders for one in _symbols_of(node)}
+    known = _known_symbols(graph)
     for node in graph.nodes:
         if node.op == "output":
             continue
@@ -101,7 +127,11 @@ def _symbols_of(node: Node) -> Iterator[str]:
 
 
 class _Parted:
-    """Runs a graph as its interpreter would: the first part compiled, the other one eagerly."""
+    """Runs a graph as its interpreter would: the first part compiled, the other one eagerly.
+
+    The first part is an exported program over the same state: what comes of it is kept for other
+    processes as any program is, and seen to have changed where a tensor was replaced.
+    """
 
     def __init__(self, program: ExportedProgram, late: set[Node], compiled: Compile) -> None:
         graph = program.graph
@@ -129,35 +159,32 @@ class _Parted:
             if node in late or node.op == "output":
                 taken[node] = _renewed(node, taken)
                 rest.nodes.append(taken[node])
-        self._first = Interpreter(first, resolve_graph(first))
+        self._first = compiled(ProgramModule(_beginning(program, first, list(handed))))
+        self._hands_one = len(handed) == 1
         self._rest = Interpreter(rest, resolve_graph(rest))
-        self._compile = compiled
-        self._latest: tuple[list[Any], Callable[..., Any]] | None = None
 
     def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """What the graph returns, for its inputs in order."""
-        pairs = list(zip(self._is_given, arguments, strict=True))
-        given = [one for is_given, one in pairs if is_given]
-        state = [one for is_given, one in pairs if not is_given]
-        values = self._function_of(state)(*given)
-        return self._rest.run([*arguments, *values])
+        pairs = zip(self._is_given, arguments, strict=True)
+        values = self._first(*(one for is_given, one in pairs if is_given))
+        return self._rest.run([*arguments, *((values,) if self._hands_one else values)])
 
-    def _function_of(self, state: list[Any]) -> Callable[..., Any]:
-        """The first part over the program's inputs: made anew where tensors were replaced."""
-        latest = self._latest
-        if latest is not None and all(
-            one is other for one, other in zip(latest[0], state, strict=True)
-        ):
-            return latest[1]
 
-        def first(*given: Any) -> tuple[Any, ...]:
-            inputs, kept = iter(given), iter(state)
-            arguments = [next(inputs if is_given else kept) for is_given in self._is_given]
-            return self._first.run(arguments)
-
-        made = self._compile(first)
-        self._latest = (state, made)
-        return made
+def _beginning(program: ExportedProgram, graph: Graph, results: list[Node]) -> ExportedProgram:
+    """The program of a graph over a program's inputs and state. It asks nothing of inputs that the
+    program has not asked."""
+    outputs = [
+        OutputSpec(
+            OutputKind.USER_OUTPUT,
+            TensorArgument(one.name)
+            if isinstance(one.meta.get("val"), TensorMeta)
+            else SymIntArgument(one.name),
+        )
+        for one in results
+    ]
+    signature = ExportGraphSignature(program.graph_signature.input_specs, outputs)
+    state = program.state_dict, program.constants, program.range_constraints
+    return ExportedProgram(graph, signature, *state, dialect=program.dialect)
 
 
 def _renewed(node: Node, taken: dict[Node, Node]) -> Node:

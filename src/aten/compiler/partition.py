@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from aten.backends.fast_paths import has_fast_path
+from aten.compiler.calls import has_effect, operator_of
 from aten.compiler.fusing import MAXIMUM_NODES, MAXIMUM_OPERANDS, FusedGroup, refusal
-from aten.compiler.rewrites.rewriting import described, has_effect
-from aten.compiler.values import Composition, composed, is_as_made, is_over_elements, operator_of
+from aten.compiler.rewrites.rewriting import described
+from aten.compiler.values import Composition, composed, is_as_made, is_over_elements
 from aten.graph.ir import Graph, Node, TensorMeta
 from aten.loops.geometry import UnsupportedGraphError
 

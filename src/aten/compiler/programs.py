@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from aten._core.tensor.tensor import Tensor
+from aten.compiler.calls import operator_of
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.partition import LEAST_OPERATORS, Partition, partition
 from aten.compiler.ready import Preparation, ReadyProgram
 from aten.compiler.rewrites.choosing import Choices
 from aten.compiler.rewrites.passes import constant_part, prepared, writes
 from aten.compiler.rewrites.rewriting import Rewriting
-from aten.compiler.values import is_as_made, operator_of
+from aten.compiler.values import is_as_made
 from aten.graph.ir import Graph, Node, map_nodes
 from aten.graph.operators import resolve_graph
 

@@ -18,20 +18,12 @@ from aten._core.tensor.making import meta_window
 from aten._core.tensor.tensor import Tensor
 from aten.backends.decomposition import pointwise_value
 from aten.backends.structured import definition_of, has_definition
+from aten.compiler.calls import operator_of
 from aten.graph.ir import Node, TensorMeta, map_nodes
 from aten.ops.folding import run_reduction
 from aten.prims import Graph, GraphInterpreter, Value
-from aten.registry import find_operator
 
 _OVER_ELEMENTS = ("pointwise", "reduction")
-
-
-def operator_of(node: Node) -> OpOverload | None:
-    """The operator that a node calls; None for what is no operator of the registry."""
-    if node.op != "call_function":
-        return None
-    namespace, _, name = node.target.partition(".")
-    return find_operator(f"{namespace}::{name}")
 
 
 _ON_THE_HOST = empty_strided((0,), (1,), DTYPES["float32"], device("cpu"))

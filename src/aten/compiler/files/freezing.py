@@ -13,6 +13,7 @@ from typing import Any
 from aten._core.base.dtypes import get_default_dtype
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import is_plain
+from aten.compiler.calls import operator_of
 from aten.compiler.files.encoding import (
     UnwritableProgramError,
     Written,
@@ -23,7 +24,7 @@ from aten.compiler.files.encoding import (
 from aten.compiler.functions import CompiledFunction
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.rewrites.rewriting import Rewriting, described, users_of
-from aten.compiler.values import is_row_major, operator_of
+from aten.compiler.values import is_row_major
 from aten.grad_mode import no_grad
 from aten.graph.archive import Archive
 from aten.graph.interpreter import Interpreter, Step, _make_list

@@ -6,8 +6,9 @@ table alone has too few rows to be shared, and many of them take longer to call 
 
 from __future__ import annotations
 
-from aten.compiler.rewrites.rewriting import Rewriting, given, has_effect, users_of
-from aten.compiler.values import is_own, operator_of
+from aten.compiler.calls import has_effect, operator_of
+from aten.compiler.rewrites.rewriting import Rewriting, given, users_of
+from aten.compiler.values import is_own
 from aten.graph.ir import Graph, Node, TensorMeta
 
 _BAG, _BAGS = "aten._embedding_bag.default", "fused.embedding_bags.default"

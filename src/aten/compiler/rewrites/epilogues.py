@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aten.compiler.calls import operator_of
 from aten.compiler.rewrites.rewriting import Rewriting, given, looks_like, only_user, users_of
-from aten.compiler.values import is_own, operator_of
+from aten.compiler.values import is_own
 from aten.graph.ir import Graph, Node
 
 _CONVOLUTION = "aten.convolution.default"

@@ -11,9 +11,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from aten.compiler.calls import operator_of
 from aten.compiler.rewrites.choosing import Choices
 from aten.compiler.rewrites.rewriting import Rewriting, users_of
-from aten.compiler.values import is_own, is_row_major, operator_of
+from aten.compiler.values import is_own, is_row_major
 from aten.graph.ir import Graph, Node, TensorMeta
 
 _CONVOLUTION, _EPILOGUE = "aten.convolution.default", "fused.convolution_epilogue.default"

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from aten.compiler.calls import operator_of
 from aten.compiler.rewrites.epilogues import activation_of
 from aten.compiler.rewrites.rewriting import Rewriting, looks_like, only_user, users_of
-from aten.compiler.values import is_own, operator_of
+from aten.compiler.values import is_own
 from aten.graph.ir import Graph, Node
 
 _PRODUCT = "fused.strips_product.default"

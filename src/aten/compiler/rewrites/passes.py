@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import prod
 
+from aten.compiler.calls import has_effect, is_written, operator_of
 from aten.compiler.rewrites.bags import with_bags_together
 from aten.compiler.rewrites.choosing import Choices
 from aten.compiler.rewrites.epilogues import with_epilogues, with_padding
@@ -16,15 +17,8 @@ from aten.compiler.rewrites.limits import with_limited_products
 from aten.compiler.rewrites.products import with_weights_in_strips
 from aten.compiler.rewrites.recurrences import with_weights_in_blocks
 from aten.compiler.rewrites.repeats import with_sizes_known, without_repeats
-from aten.compiler.rewrites.rewriting import (
-    Rewriting,
-    handed_out,
-    has_effect,
-    is_written,
-    users_of,
-    written_inputs,
-)
-from aten.compiler.values import is_own, operator_of
+from aten.compiler.rewrites.rewriting import Rewriting, handed_out, users_of, written_inputs
+from aten.compiler.values import is_own
 from aten.graph.ir import Graph, Node
 
 _MAX_POOL = "aten.max_pool2d_with_indices.default"

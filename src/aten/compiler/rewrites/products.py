@@ -13,9 +13,10 @@ from math import prod
 
 from aten.backends.cpu.kernels.matrix.strips import width_of_strips
 from aten.backends.cpu.kernels.windows.strip_convolutions import most_positions
+from aten.compiler.calls import operator_of
 from aten.compiler.rewrites.choosing import Choices
 from aten.compiler.rewrites.rewriting import Rewriting
-from aten.compiler.values import is_own, is_row_major, operator_of
+from aten.compiler.values import is_own, is_row_major
 from aten.graph.ir import Graph, Node, TensorMeta
 
 _PRODUCT, _STRIPS = "fused.strips_product.default", "fused.strips.default"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from aten._core.base.device import MEMORY_FORMATS
 from aten.backends.cpu.kernels.matrix.recurrent import units_of_a_block
+from aten.compiler.calls import operator_of
 from aten.compiler.rewrites.rewriting import Rewriting
-from aten.compiler.values import is_own, operator_of
+from aten.compiler.values import is_own
 from aten.graph.ir import Graph, Node, TensorMeta
 from aten.ops.networks.gates import MANY_STEPS
 

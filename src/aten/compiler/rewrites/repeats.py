@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from aten.compiler.rewrites.rewriting import (
-    Rewriting,
-    given,
-    handed_out,
-    has_effect,
-    is_written,
-)
+from aten.compiler.calls import has_effect, is_written
+from aten.compiler.rewrites.rewriting import Rewriting, given, handed_out
 from aten.compiler.values import is_own, is_row_major
 from aten.graph.ir import Graph, Node, TensorMeta
 

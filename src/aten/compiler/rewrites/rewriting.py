@@ -7,9 +7,8 @@ from typing import Any
 from aten._core.base.device import device
 from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.tensor import Tensor
-from aten.compiler.values import operator_of
+from aten.compiler.calls import is_written, operator_of
 from aten.graph.ir import Graph, Node, TensorMeta, concrete, map_nodes
-from aten.registry import USER_DEFINED
 
 _META = device("meta")
 
@@ -118,24 +117,6 @@ def given(node: Node, name: str) -> Any:
     if place < len(node.args):
         return node.args[place]
     return node.kwargs.get(name, arguments[place].default)
-
-
-def has_effect(node: Node) -> bool:
-    """Whether a call draws, writes, or is not known: such calls stay in their order."""
-    op = operator_of(node)
-    if op is None:
-        return node.target != "operator.getitem"
-    return (
-        op.entry.kind == USER_DEFINED
-        or "nondeterministic_seeded" in op.entry.tags
-        or is_written(node)
-    )
-
-
-def is_written(node: Node) -> bool:
-    """Whether a call writes to an argument."""
-    op = operator_of(node)
-    return op is not None and any(one.is_write for one in op._schema.arguments)
 
 
 def written_inputs(graph: Graph) -> set[Node]:
