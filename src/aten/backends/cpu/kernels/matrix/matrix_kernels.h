@@ -487,21 +487,38 @@ NAME(row_of_strips)(const int strips, const int vectors, const aten_block *block
     } while (begin < block->depth);
 }
 
-/* The columns of one row that are whole strips, four strips at a time; how many they are. */
+#define ROW_OF_STRIPS(strips)                                                                      \
+    static TARGET void NAME(row_of_##strips##_strips)(const aten_block *block, int64_t column)     \
+    {                                                                                              \
+        if (block->width == 3 * LANES)                                                             \
+            NAME(row_of_strips)(strips, 3, block, column);                                         \
+        else if (block->width == 2 * LANES)                                                        \
+            NAME(row_of_strips)(strips, 2, block, column);                                         \
+        else                                                                                       \
+            NAME(row_of_strips)(strips, 1, block, column);                                         \
+    }
+ROW_OF_STRIPS(2)
+ROW_OF_STRIPS(3)
+ROW_OF_STRIPS(4)
+#undef ROW_OF_STRIPS
+
+/* The columns of one row that are whole strips, four strips at a time, and three or two at the end; how
+   many they are. */
 static TARGET int64_t NAME(row_of_many_strips)(const aten_block *block)
 {
-    const int64_t together = 4 * block->width;
-    int64_t column = 0;
+    const int64_t width = block->width, all = block->columns / width;
+    int64_t strip = 0;
     if (block->addend && block->addend_column != 1)
         return 0;
-    for (; column + together <= block->columns; column += together)
-        if (block->width == 3 * LANES)
-            NAME(row_of_strips)(4, 3, block, column);
-        else if (block->width == 2 * LANES)
-            NAME(row_of_strips)(4, 2, block, column);
-        else
-            NAME(row_of_strips)(4, 1, block, column);
-    return column;
+    for (; strip + 4 <= all; strip += 4)
+        NAME(row_of_4_strips)(block, strip * width);
+    if (all - strip == 3)
+        NAME(row_of_3_strips)(block, strip * width);
+    else if (all - strip == 2)
+        NAME(row_of_2_strips)(block, strip * width);
+    else
+        return strip * width;
+    return all * width;
 }
 
 /* All rows with a right operand laid out in strips of `width` columns, each with all steps of the
