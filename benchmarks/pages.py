@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PAGE = ROOT / "docs" / "performance.md"
 PLOT = ROOT / "docs" / "performance.svg"
+RESULTS = Path(__file__).parent / "results"
 _MARKS = ("<!-- table -->\n", "<!-- /table -->\n")
 
 _INTRODUCTION = f"""# Performance
@@ -31,9 +33,25 @@ and `--write` makes this page from the kept numbers (`benchmarks/results/`).
 """
 
 
-def kept(name: str) -> tuple[dict[str, Any], list[Result]]:
+def folder_of(processor: str) -> str:
+    """What a processor's folder of results is called: `intel_xeon` for `Intel(R) Xeon(R) CPU`."""
+    words = re.sub(r"\((r|tm)\)|@.*", " ", processor.lower())
+    known = [word for word in re.findall(r"[a-z0-9]+", words) if word not in ("processor", "cpu")]
+    return "_".join(known) or "unnamed"
+
+
+def path_of(name: str, processor: str) -> Path:
+    """Where a group's numbers are kept: those of the processor that came first in the folder of
+    results, those of others in folders of their own."""
+    first, _ = kept(name)
+    if first.get("processor", processor) == processor:
+        return RESULTS / f"{name}.json"
+    return RESULTS / folder_of(processor) / f"{name}.json"
+
+
+def kept(name: str, folder: Path | None = None) -> tuple[dict[str, Any], list[Result]]:
     """The machine and the numbers of a group; nothing where it was never measured."""
-    path = Path(__file__).parent / "results" / f"{name}.json"
+    path = (folder or RESULTS) / f"{name}.json"
     if not path.exists():
         return {}, []
     content = json.loads(path.read_text())
@@ -84,7 +102,31 @@ def performance_page(groups: Sequence[str]) -> str:
             alone = "–" if result.numpy is None else f"{number(result.numpy)} {result.unit}"
             parts.append(f"| {' | '.join([*_row(result), alone])} |")
         parts.append("")
+    for folder in sorted(one for one in RESULTS.iterdir() if one.is_dir()):
+        parts += _other_processor(folder, groups)
     return "\n".join(parts)
+
+
+def _other_processor(folder: Path, groups: Sequence[str]) -> list[str]:
+    """What was measured on another processor, in means; of models all."""
+    rows, machine = [], {}
+    for group in groups:
+        found, results = kept(group, folder)
+        machine = found or machine
+        rows += [
+            f"| {' | '.join(_row(result))} |"
+            for result in results
+            if result.ratio is not None and ("mean of" in result.name or group == "models")
+        ]
+    if not rows:
+        return []
+    return [
+        f"## {machine['processor']}\n",
+        f"Another processor, of {machine['processors']} cores: means of groups, and all models.\n",
+        "| | torch | aten | ratio | bound |\n|---|---|---|---|---|",
+        *rows,
+        "",
+    ]
 
 
 def draw(groups: Sequence[str]) -> None:

@@ -1,7 +1,8 @@
 """The benchmarks: python benchmarks/run.py [GROUP ...] [--only TEXT] [--write]
 
 Each number is printed beside torch's where torch has one, both measured in turn in this run, and
-kept in benchmarks/results/GROUP.json. `--write` makes README.md's table and docs/performance.md of
+kept in benchmarks/results/GROUP.json; those of a processor other than the one that these are of, in
+a folder of its own beside it. `--write` makes README.md's table and docs/performance.md of
 the kept numbers; alone, it measures nothing. `--only` measures the cases whose names contain a
 text, and keeps nothing. The exit status is 1 where a number is missing or out of its bounds.
 """
@@ -49,7 +50,6 @@ GROUPS = (
     "installed_size",
     "compile_time",
 )
-FOLDER = Path(__file__).resolve().parent
 
 
 def machine() -> dict[str, Any]:
@@ -76,8 +76,8 @@ def run_group(name: str) -> list[Result]:
     print(name)
     show(results)
     kept = {"machine": machine(), "results": [result.as_json() for result in results]}
-    path = FOLDER / "results" / f"{name}.json"
-    path.parent.mkdir(exist_ok=True)
+    path = pages.path_of(name, kept["machine"]["processor"])
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
     return results
 

@@ -170,6 +170,10 @@ def test_pages_show_the_numbers_that_were_kept(monkeypatch):
     how = "python benchmarks/run.py --write makes them"
     assert pages["readme_table"](groups) in (ROOT / "README.md").read_text(), how
     assert pages["performance_page"](groups) == (ROOT / "docs/performance.md").read_text(), how
+    assert pages["folder_of"]("Intel(R) Xeon(R) CPU @ 2.20GHz") == "intel_xeon"
+    first, _ = pages["kept"]("models")
+    own, other = (pages["path_of"]("models", one) for one in (first["processor"], "another one"))
+    assert (own.name, other.parent) == (other.name, own.parent / "another_one")
 
 
 def test_the_readme_says_what_the_installed_size_is_made_of():

@@ -320,8 +320,7 @@ static TARGET int NAME(dots_of_many)(const aten_block *block)
                          left + row * step, lane);
     tile.left_row = step;
     tile.left_step = 1;
-    tile.right_step = tile.out_row = WIDTH;
-    tile.alpha = 1;
+    tile.right_step = tile.kept_row = WIDTH;
     for (column = 0; column < block->columns; column += WIDTH) {
         const int64_t count = block->columns - column < WIDTH ? block->columns - column : WIDTH;
         const int vectors = (int)((count + LANES - 1) / LANES);
@@ -336,7 +335,7 @@ static TARGET int NAME(dots_of_many)(const aten_block *block)
                 tile.depth = each < rest ? groups : groups - 1;
                 tile.left = left + each * lane + row * step;
                 tile.right = right + each * groups * WIDTH;
-                tile.out = sums + each * ROWS * WIDTH;
+                tile.keep = sums + each * ROWS * WIDTH;
                 NAME(tiles)[shape][vectors - 1](&tile);
             }
             NAME(join_lanes)(block, sums, row, 1 << shape, column);
