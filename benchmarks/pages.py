@@ -116,7 +116,7 @@ def _other_processor(folder: Path, groups: Sequence[str]) -> list[str]:
         rows += [
             f"| {' | '.join(_row(result))} |"
             for result in results
-            if result.ratio is not None and ("mean of" in result.name or group == "models")
+            if result.ratio is not None and (result.torch is None or group == "models")
         ]
     if not rows:
         return []

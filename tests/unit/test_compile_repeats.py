@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from kept_programs import PARTED
 
 import aten
 from aten import nn
@@ -97,24 +98,45 @@ def test_numbers_are_the_same_by_type_and_bits(one, other):
         assert str(found) == str(expected)
 
 
-def test_kernels_of_others_are_called_as_often_as_before():
+@pytest.mark.parametrize("is_late", [False, True], ids=["before", "later"])
+def test_kernels_of_others_are_called_as_often_as_before(is_late):
     calls = []
 
     def triu(self, diagonal=0):
         calls.append(diagonal)
         return self.clone()
 
+    compiled = aten.compile(lambda x: x.triu(2) @ x.triu(2))
+    x = aten.ones(2, 2)
+    if is_late:
+        assert aten.equal(compiled(x), aten.zeros(2, 2))
     library = aten.library.Library("aten", "IMPL")
     library.impl("triu", triu, "AutogradCPU")
     try:
-        compiled = aten.compile(lambda x: x.triu(2) @ x.triu(2))
-        x = aten.ones(2, 2)
         assert aten.equal(compiled(x), x @ x)
         calls.clear()
         assert aten.equal(compiled(x), x @ x)
         assert calls == [2, 2]
     finally:
         library._destroy()
+
+
+def test_kernels_of_factories_that_come_later_are_met():
+    compiled = aten.compile(lambda x: aten.ones_like(x).triu(1) + x)
+    x = aten.zeros(2, 2)
+    assert compiled(x).tolist() == [[0, 1], [0, 0]]
+    library = aten.library.Library("aten", "IMPL")
+    library.impl("ones_like", lambda self, **_: self + 5, "AutogradCPU")
+    try:
+        assert compiled(x).tolist() == [[0, 5], [0, 0]]
+    finally:
+        library._destroy()
+
+
+def test_numbers_that_a_call_decides_are_no_constants():
+    compiled = aten.compile(lambda x, y: aten.full_like(y, x.shape[0]) + y, dynamic=True)
+    for count in range(2, 6):
+        assert aten.equal(compiled(aten.ones(count), aten.ones(2)), aten.full((2,), count + 1.0))
 
 
 def test_factories_that_ask_for_a_size_are_constants():
@@ -129,23 +151,12 @@ def test_factories_that_ask_for_a_size_are_constants():
     assert not any("ones" in one or "triu" in one or "mm" in one for one in targets(compiled))
 
 
-class Picking(nn.Module):
-    """Rows in the order of their sums, halved while they are large."""
-
-    def forward(self, x):
-        order = x.sum(1).topk(3)[1]
-        rows = x[order]
-        weights = (rows @ rows.t()).softmax(-1) * 2
-        (halved,) = aten.while_loop(lambda w: w.sum() > 1, lambda w: (w / 2,), (weights,))
-        return halved
-
-
 def test_elements_at_indices_need_no_mask():
     """What follows indices of a known number is compiled, too; a loop is not, nor what follows."""
-    x = aten.rand(5, 4)
-    exported = aten.export.export(Picking(), (x,))
-    compiled = aten.compile(exported.module())
+    kind, arguments = PARTED["picking"]
+    model, args = kind(), arguments()
+    compiled = aten.compile(aten.export.export(model, args).module())
     with aten.no_grad():
         for _ in range(2):
-            assert aten.equal(compiled(x), Picking()(x))
+            assert aten.equal(compiled(*args), model(*args))
     assert "softmax, mul" in aten.compiler.explain(compiled)

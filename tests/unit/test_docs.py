@@ -176,6 +176,18 @@ def test_pages_show_the_numbers_that_were_kept(monkeypatch):
     assert (own.name, other.parent) == (other.name, own.parent / "another_one")
 
 
+def test_the_readme_says_how_fast_models_are_on_the_other_processor():
+    kept = json.loads((ROOT / "benchmarks/results/intel_xeon/models.json").read_text())["results"]
+    means = {one["name"]: one["ratio"] for one in kept if one["name"].endswith("mean")}
+    readme = (ROOT / "README.md").read_text()
+    for name, said in (
+        ("torch", "{:.2f} times torch's speed"),
+        ("ONNX Runtime", "{:.2f} times ONNX Runtime's"),
+        ("OpenVINO", "{:.2f} times OpenVINO's"),
+    ):
+        assert said.format(means[f"models: aten compiled and {name}, mean"]) in readme
+
+
 def test_the_readme_says_what_the_installed_size_is_made_of():
     kept = json.loads((ROOT / "benchmarks/results/installed_size.json").read_text())["results"]
     sizes = {result["name"].rpartition(": ")[2]: result["aten"] for result in kept}

@@ -387,7 +387,7 @@ class CompiledFunction:
             return None
         from aten.compiler.parted import unknown_size
 
-        reason = unknown_size(self.function)
+        reason = unknown_size(self.function.program.graph)
         if not reason:
             return None
         return self._break(reason, None)._replace(instead=self._with_parts())

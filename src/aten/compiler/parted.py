@@ -56,12 +56,9 @@ def parted(module: Any, compiled: Compile) -> ProgramModule | None:
     return ProgramModule(made)
 
 
-def unknown_size(module: Any) -> str:
+def unknown_size(graph: Graph) -> str:
     """Why an exported program is no graph of tensors without data, where it says so itself: by a
     result whose size it does not know; else nothing. So nobody has to capture it to find out."""
-    if not isinstance(module, ProgramModule):
-        return ""
-    graph = module.program.graph
     known = _known_symbols(graph)
     for node in graph.nodes:
         op = operator_of(node)

@@ -49,13 +49,15 @@ class CompiledProgram(ReadyProgram):
         self.recorded = graph
         self.writes = writes(graph)
         steady = _steady(graph, constants)
-        graph, preparation = _parted(prepared(graph, steady, strips, choices), constants, steady)
+        whole = prepared(graph, steady, strips, choices)
+        graph, preparation = _parted(whole, constants, steady)
         self.notes = tuple(choices.notes)
         self.partition = partition(graph, least)
         fused = [
             operator_of(node) for group in self.partition.fused.values() for node in group.nodes
         ]
         fused += [one for node in graph.nodes for one in node.meta.get("stands_for", ())]
+        fused += [one for node in whole.nodes for one in node.meta.get("made_once", ())]
         self.fused_operators = frozenset(one for one in fused if one is not None)
         graph, functions = _with_kernels(graph, self.partition)
         super().__init__(graph, functions, constants, preparation, results)

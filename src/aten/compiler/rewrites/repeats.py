@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aten.compiler.calls import has_effect, is_written
+from aten.compiler.calls import has_effect, is_written, operator_of
 from aten.compiler.rewrites.rewriting import Rewriting, given, handed_out
 from aten.compiler.values import is_own, is_row_major
 from aten.graph.ir import Graph, Node, TensorMeta
@@ -24,7 +24,8 @@ def without_repeats(graph: Graph) -> Graph:
     """The graph with one call for all that have the same operator and operands.
 
     Calls that draw or write, or whose kernel somebody else registered, are as many as before, and
-    so are results and what they may share memory with: whoever gets one may write to it.
+    so are results and what they may share memory with: whoever gets one may write to it. Which
+    operators have fewer calls is noted as `made_once`.
     """
     apart = handed_out(graph)
     rewriting = Rewriting(graph)
@@ -39,9 +40,18 @@ def without_repeats(graph: Graph) -> Graph:
         key = (node.target, _key(rewriting.of(node.args)), _key(rewriting.of(node.kwargs)))
         if key in met:
             rewriting.current[node] = met[key]
+            _note_once(met[key], node)
         else:
             met[key] = rewriting.keep(node)
     return rewriting.finished()
+
+
+def _note_once(made: Node, node: Node) -> None:
+    """Let a call say that another one's operator is not called: a program does not stand when that
+    gets another kernel."""
+    op = operator_of(node)
+    if op is not None:
+        made.meta = {**made.meta, "made_once": [op]}
 
 
 def _may_be_shared(node: Node) -> bool:
@@ -65,15 +75,18 @@ def with_sizes_known(graph: Graph) -> Graph:
     """The graph with `aten::full` for factories that ask a tensor for nothing but its size."""
     rewriting = Rewriting(graph)
     for node in graph.nodes:
-        if node.target in _LIKES and is_own(node) and _is_plain(node):
-            value = _LIKES[node.target]
-            filled = given(node, "fill_value") if value is None else value
-            meta = node.meta["val"]
-            rewriting.current[node] = rewriting.call(
-                "aten.full.default", list(meta.shape), filled, dtype=meta.dtype
-            )
-        else:
+        if node.target not in _LIKES or not is_own(node) or not _is_plain(node):
             rewriting.keep(node)
+            continue
+        value = _LIKES[node.target]
+        filled = given(node, "fill_value") if value is None else value
+        if isinstance(filled, Node):
+            rewriting.keep(node)
+            continue
+        meta = node.meta["val"]
+        made = rewriting.call("aten.full.default", list(meta.shape), filled, dtype=meta.dtype)
+        rewriting.current[node] = made
+        _note_once(made, node)
     return rewriting.finished()
 
 

@@ -9,7 +9,8 @@ Online normalizer calculation for softmax (2018); Dao et al., FlashAttention (20
 a row depends on the rows beside it, and chunks of few rows may be shared out over the threads: the
 same bits come out. Chunks that no row may see are skipped. The heads of queries that a head of keys
 serves are rows beside each other. Half types are widened as they are packed, but for products of
-bfloat16 where the processor has them, whose sums are exact but for the order.
+bfloat16 where the processor has fast ones, whose sums are exact but for the order. Few rows read keys
+and values as they lie, in the same order: packing would take longer than all else.
 """
 
 from libc.math cimport INFINITY, exp, log
