@@ -429,6 +429,14 @@ def _transforms() -> Calls:
             f"fft2 {dtype}",
             lambda dtype=dtype: aten.fft.fft2(_numbers(2, 24, 40, dtype=dtype)),
         )
+        for shape, dim in (((37, 24), 1), ((37, 128), 1), ((60, 37), 0), ((512, 20), 0)):
+            for name in ("fft", "ifft", *(() if dtype.startswith("complex") else ("rfft",))):
+                yield (
+                    f"{name} {dtype} {shape} along {dim}",
+                    lambda name=name, dtype=dtype, shape=shape, dim=dim: getattr(aten.fft, name)(
+                        _numbers(*shape, dtype=dtype), dim=dim
+                    ),
+                )
 
 
 def _factors() -> Calls:

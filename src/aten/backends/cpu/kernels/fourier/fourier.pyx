@@ -19,9 +19,10 @@ from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport count_write, data_pointer
 from aten._core.threads.parallel cimport thread_count
 from aten.backends.cpu.kernels.fourier.fourier_plans cimport (
-    FourierHalves, FourierPlan, Plan, doubles_abreast, floats_abreast, is_alone, join_doubles,
-    join_floats, lines_abreast, lone_doubles, lone_floats, part_doubles, part_floats, room_of,
-    run_doubles, run_floats, spectrum_doubles, spectrum_floats, table_for,
+    FourierHalves, FourierPlan, Plan, doubles_abreast, floats_abreast, gather_doubles,
+    gather_floats, is_alone, join_doubles, join_floats, lines_abreast, lone_doubles, lone_floats,
+    part_doubles, part_floats, room_of, run_doubles, run_floats, scatter_doubles, scatter_floats,
+    spectrum_doubles, spectrum_floats, table_for,
 )
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_operand, begin_walk,
                                                         coalesce, reorder, run_walk)
@@ -32,12 +33,10 @@ cdef extern from *:
 cdef enum:
     OUT = 0
     GIVEN = 1
-    # Bytes of neighbouring lines' real parts: as pairs they fill a line of the cache.
-    ABREAST = 32
     # Numbers of lines side by side that are asked for ahead: each may lie in another page.
     AHEAD = 8
-    # Rows of no more numbers are gone through side by side, too.
-    SHORT = 256
+    # Rows are gone through side by side, too, where so many bytes are enough.
+    SHORT = 1 << 15
     # Numbers in one chunk of work for the threads, and in one where there are few.
     GRAIN = 8192
     LEAST_GRAIN = 2048
@@ -66,6 +65,13 @@ cdef struct Line:
 
 cdef inline Element _at(const char* data, int64_t place, Element unused) noexcept nogil:
     return (<const Element*>(data + place))[0]
+
+
+cdef inline bint _fills_vectors(const Line* line, int64_t step, int64_t beside, int64_t apart,
+                                int64_t lanes) noexcept nogil:
+    """Whether lines of pairs, each without gaps, are as many as a vector has lanes."""
+    return (step == 2 * line.width and beside == line.width and apart % line.width == 0
+            and lanes == lines_abreast(line.width == 8))
 
 
 cdef void _load(const Line* line, const char* given, int64_t apart, int64_t lanes, Real* a,
@@ -105,6 +111,13 @@ cdef void _load(const Line* line, const char* given, int64_t apart, int64_t lane
                 __builtin_prefetch(given + (place + AHEAD) * step, 0, 3)
                 part_doubles(<const double*>(given + place * step), lanes,
                              real + place * lanes, imaginary + place * lanes)
+            return
+    if _fills_vectors(line, step, beside, apart, lanes):
+        if Real is float and Element is float:
+            gather_floats(<const float*>given, apart // line.width, length, real, imaginary)
+            return
+        elif Real is double and Element is double:
+            gather_doubles(<const double*>given, apart // line.width, length, real, imaginary)
             return
     for place in range(length):
         for lane in range(lanes):
@@ -189,6 +202,13 @@ cdef void _store(const Line* line, const Real* a, char* out, int64_t apart, int6
                 join_doubles(real + place * lanes, imaginary + place * lanes, lanes, scale,
                              <double*>(out + place * step))
             return
+    if _fills_vectors(line, step, beside, apart, lanes):
+        if Real is float and Element is float:
+            scatter_floats(real, imaginary, length, scale, <float*>out, apart // line.width)
+            return
+        elif Real is double and Element is double:
+            scatter_doubles(real, imaginary, length, scale, <double*>out, apart // line.width)
+            return
     for place in range(length):
         for lane in range(lanes):
             target = out + place * step + lane * apart
@@ -247,7 +267,7 @@ cdef inline void _put_number(const Line* line, char* target, Real real, Real ima
 
 cdef inline bint _reads_pairs(const Line* line) noexcept nogil:
     """Whether a line lies in memory as pairs, and goes through passes as it is."""
-    if line.plan.columns != NULL or line.plan.inner != NULL or line.real_output:
+    if line.plan.inner != NULL or line.real_output:
         return False
     if line.real_input:
         return line.halves != NULL and line.steps[GIVEN] == line.width
@@ -262,16 +282,18 @@ cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_
     cdef bint whole = not line.real_input and line.steps[OUT] == 2 * line.width
     if lanes == 1 and _reads_pairs(line):
         if Real is float and Element is float:
-            if lone_floats(&line.plan.passes, <const float*>data[GIVEN],
+            if lone_floats(line.plan, <const float*>data[GIVEN],
                            <float*>data[OUT] if whole else NULL, line.inverse,
-                           <float>line.scale, a, b):
+                           <float>line.scale, a, b, &failed):
                 a = b
         elif Real is double and Element is double:
-            if lone_doubles(&line.plan.passes, <const double*>data[GIVEN],
+            if lone_doubles(line.plan, <const double*>data[GIVEN],
                             <double*>data[OUT] if whole else NULL, line.inverse,
-                            line.scale, a, b):
+                            line.scale, a, b, &failed):
                 a = b
-        if line.real_input:
+        if failed:
+            line.failed = 1
+        elif line.real_input:
             _store_spectrum(line, a, data[OUT], apart[OUT], 1, element)
         elif not whole:
             _store(line, a, data[OUT], apart[OUT], 1, element)
@@ -295,7 +317,9 @@ cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_
 
 cdef inline bint _goes_abreast(const Line* line, const int64_t* apart) noexcept nogil:
     """Whether lines are short ones of pairs, whose results are pairs as well, or half a spectrum."""
-    return (_reads_pairs(line) and line.plan.length <= SHORT and line.steps[OUT] == 2 * line.width
+    cdef int wide = line.plan.wide
+    cdef int64_t room = 4 * line.plan.length * lines_abreast(wide) * (8 if wide else 4)
+    return (_reads_pairs(line) and room <= SHORT and line.steps[OUT] == 2 * line.width
             and (not line.real_input or line.results == line.length // 2 + 1)
             and apart[GIVEN] % line.width == 0 and apart[OUT] % line.width == 0)
 
@@ -316,7 +340,7 @@ cdef void _transform_abreast(const Line* line, char** data, const int64_t* apart
 
 cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0, int64_t n1,
                           const int64_t* s1, Real unused, Element element) noexcept nogil:
-    cdef int64_t lanes = ABREAST // sizeof(Real), outer, first, count, held
+    cdef int64_t lanes = lines_abreast(sizeof(Real) == 8), outer, first, count, held
     cdef char* places[2]
     cdef Real* room
     cdef bint abreast = False

@@ -18,6 +18,10 @@
 #define ATEN_HIGH_4(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
 #define ATEN_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define ATEN_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define ATEN_LOW_16(a, b)                                                                           \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ATEN_HIGH_16(a, b)                                                                          \
+    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 
 /* The even and the odd ones of two vectors' numbers; and a vector backwards. */
 #define ATEN_EVEN_2(a, b) __builtin_shufflevector(a, b, 0, 2)
@@ -29,6 +33,12 @@
 #define ATEN_EVEN_8(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
 #define ATEN_ODD_8(a, b) __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
 #define ATEN_BACK_8(a) __builtin_shufflevector(a, a, 7, 6, 5, 4, 3, 2, 1, 0)
+#define ATEN_EVEN_16(a, b)                                                                          \
+    __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+#define ATEN_ODD_16(a, b)                                                                           \
+    __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
+#define ATEN_BACK_16(a)                                                                             \
+    __builtin_shufflevector(a, a, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 
 #define TARGET
 #define REAL float
@@ -72,25 +82,24 @@
 #define BACK ATEN_BACK_4
 #include "fourier_passes.h"
 #undef TARGET
-/* Vectors as wide as before, but twice as many of them: a pass of radix 8 keeps all it has. */
-#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,prefer-vector-width=256")))
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,prefer-vector-width=512")))
 #define REAL float
 #define NAME(stem) aten_fourier_##stem##_float_64
+#define LANES 16
+#define LOW ATEN_LOW_16
+#define HIGH ATEN_HIGH_16
+#define EVEN ATEN_EVEN_16
+#define ODD ATEN_ODD_16
+#define BACK ATEN_BACK_16
+#include "fourier_passes.h"
+#define REAL double
+#define NAME(stem) aten_fourier_##stem##_double_64
 #define LANES 8
 #define LOW ATEN_LOW_8
 #define HIGH ATEN_HIGH_8
 #define EVEN ATEN_EVEN_8
 #define ODD ATEN_ODD_8
 #define BACK ATEN_BACK_8
-#include "fourier_passes.h"
-#define REAL double
-#define NAME(stem) aten_fourier_##stem##_double_64
-#define LANES 4
-#define LOW ATEN_LOW_4
-#define HIGH ATEN_HIGH_4
-#define EVEN ATEN_EVEN_4
-#define ODD ATEN_ODD_4
-#define BACK ATEN_BACK_4
 #include "fourier_passes.h"
 #undef TARGET
 #define ATEN_CALL_LEVEL(stem, type, ...)                                                            \
@@ -110,6 +119,8 @@ static int aten_has_wide(void)
 static int aten_lanes(int wide)
 {
 #if defined(__x86_64__)
+    if (aten_has_wide())
+        return wide ? 8 : 16;
     if (ATEN_MAY_USE(32, "avx2"))
         return wide ? 4 : 8;
 #endif
@@ -134,30 +145,35 @@ static void aten_multiply_doubles(const double *xr, const double *xi, const doub
 }
 
 static void aten_columns_of_floats(const aten_passes *passes, int64_t wide, const float *turns,
-                                   const float *given, float *out, int64_t pitch, int64_t begin,
-                                   int64_t count, float *room)
+                                   const float *given, const float *pairs, int swapped, float *out,
+                                   int64_t pitch, int64_t begin, int64_t count, float *room)
 {
-    ATEN_CALL_LEVEL(columns, float, passes, wide, turns, given, out, pitch, begin, count, room)
+    ATEN_CALL_LEVEL(columns, float, passes, wide, turns, given, pairs, swapped, out, pitch, begin, count,
+                    room)
 }
 
 static void aten_columns_of_doubles(const aten_passes *passes, int64_t wide, const double *turns,
-                                    const double *given, double *out, int64_t pitch, int64_t begin,
-                                    int64_t count, double *room)
+                                   const double *given, const double *pairs, int swapped, double *out,
+                                   int64_t pitch, int64_t begin, int64_t count, double *room)
 {
-    ATEN_CALL_LEVEL(columns, double, passes, wide, turns, given, out, pitch, begin, count, room)
+    ATEN_CALL_LEVEL(columns, double, passes, wide, turns, given, pairs, swapped, out, pitch, begin, count,
+                    room)
 }
 
 static void aten_rows_of_floats(const aten_passes *passes, int64_t rows, const float *given,
-                                int64_t pitch, float *out, int64_t begin, int64_t count, float *room)
+                                int64_t pitch, float *out, float *pairs, int swapped, float scale,
+                                int64_t begin, int64_t count, float *room)
 {
-    ATEN_CALL_LEVEL(rows, float, passes, rows, given, pitch, out, begin, count, room)
+    ATEN_CALL_LEVEL(rows, float, passes, rows, given, pitch, out, pairs, swapped, scale, begin, count,
+                    room)
 }
 
 static void aten_rows_of_doubles(const aten_passes *passes, int64_t rows, const double *given,
-                                 int64_t pitch, double *out, int64_t begin, int64_t count,
-                                 double *room)
+                                int64_t pitch, double *out, double *pairs, int swapped, double scale,
+                                int64_t begin, int64_t count, double *room)
 {
-    ATEN_CALL_LEVEL(rows, double, passes, rows, given, pitch, out, begin, count, room)
+    ATEN_CALL_LEVEL(rows, double, passes, rows, given, pitch, out, pairs, swapped, scale, begin, count,
+                    room)
 }
 
 static int aten_lone_doubles(const aten_passes *passes, const double *pairs, double *out, int swapped,
@@ -218,6 +234,30 @@ static void aten_join_doubles(const double *real, const double *imaginary, int64
                               double scale, double *pairs)
 {
     ATEN_CALL_LEVEL(join, double, real, imaginary, count, scale, pairs)
+}
+
+static void aten_gather_floats(const float *pairs, int64_t apart, int64_t count, float *real,
+                               float *imaginary)
+{
+    ATEN_CALL_LEVEL(gather, float, pairs, apart, count, real, imaginary)
+}
+
+static void aten_scatter_floats(const float *real, const float *imaginary, int64_t count, float scale,
+                                float *pairs, int64_t apart)
+{
+    ATEN_CALL_LEVEL(scatter, float, real, imaginary, count, scale, pairs, apart)
+}
+
+static void aten_gather_doubles(const double *pairs, int64_t apart, int64_t count, double *real,
+                               double *imaginary)
+{
+    ATEN_CALL_LEVEL(gather, double, pairs, apart, count, real, imaginary)
+}
+
+static void aten_scatter_doubles(const double *real, const double *imaginary, int64_t count, double scale,
+                                double *pairs, int64_t apart)
+{
+    ATEN_CALL_LEVEL(scatter, double, real, imaginary, count, scale, pairs, apart)
 }
 
 #endif

@@ -6,7 +6,14 @@
 static TARGET void NAME(part)(const REAL *restrict pairs, int64_t count, REAL *restrict real,
                               REAL *restrict imaginary)
 {
-    for (int64_t place = 0; place < count; place++) {
+    typedef NAME(vector) VECTOR;
+    int64_t place = 0;
+    for (; place + LANES <= count; place += LANES) {
+        const VECTOR one = IN(pairs, 2 * place), other = IN(pairs, 2 * place + LANES);
+        OUT(real, place) = EVEN(one, other);
+        OUT(imaginary, place) = ODD(one, other);
+    }
+    for (; place < count; place++) {
         real[place] = pairs[2 * place];
         imaginary[place] = pairs[2 * place + 1];
     }
@@ -15,7 +22,14 @@ static TARGET void NAME(part)(const REAL *restrict pairs, int64_t count, REAL *r
 static TARGET void NAME(join)(const REAL *restrict real, const REAL *restrict imaginary,
                               int64_t count, REAL scale, REAL *restrict pairs)
 {
-    for (int64_t place = 0; place < count; place++) {
+    typedef NAME(vector) VECTOR;
+    int64_t place = 0;
+    for (; place + LANES <= count; place += LANES) {
+        const VECTOR x = IN(real, place) * scale, y = IN(imaginary, place) * scale;
+        OUT(pairs, 2 * place) = LOW(x, y);
+        OUT(pairs, 2 * place + LANES) = HIGH(x, y);
+    }
+    for (; place < count; place++) {
         pairs[2 * place] = real[place] * scale;
         pairs[2 * place + 1] = imaginary[place] * scale;
     }
@@ -246,16 +260,24 @@ static TARGET void NAME(abreast)(const aten_passes *passes, const REAL *pairs, i
 
 /* A few columns, of neighbours, of the matrix that a long transform is: `wide` numbers in a row.
    They are transformed, turned, and go to rows that lie `pitch` apart: were it a power of two, the
-   rows would push each other out of the cache. `turns` has two planes. `room` is for 4 * count
-   numbers for each row. */
+   rows would push each other out of the cache. `turns` has two planes, and so has `given`, unless
+   there are `pairs`. `room` is for 4 * count numbers for each row. */
 static TARGET void NAME(columns)(const aten_passes *passes, int64_t wide, const REAL *restrict turns,
-                                 const REAL *restrict given, REAL *restrict out, int64_t pitch,
-                                 int64_t begin, int64_t count, REAL *room)
+                                 const REAL *restrict given, const REAL *restrict pairs, int swapped,
+                                 REAL *restrict out, int64_t pitch, int64_t begin, int64_t count,
+                                 REAL *room)
 {
     const int64_t rows = passes->length, all = rows * wide, held = rows * count;
     REAL *a = room;
-    NAME(copy)(given + begin, wide, a, count, rows, count);
-    NAME(copy)(given + all + begin, wide, a + held, count, rows, count);
+    if (pairs) {
+        REAL *real = swapped ? a + held : a, *imaginary = swapped ? a : a + held;
+        for (int64_t row = 0; row < rows; row++)
+            NAME(part)(pairs + 2 * (row * wide + begin), count, real + row * count,
+                       imaginary + row * count);
+    } else {
+        NAME(copy)(given + begin, wide, a, count, rows, count);
+        NAME(copy)(given + all + begin, wide, a + held, count, rows, count);
+    }
     if (NAME(run)(passes, count, a, a + 2 * held))
         a += 2 * held;
     for (int64_t row = 0; row < rows; row++) {
@@ -271,10 +293,11 @@ static TARGET void NAME(columns)(const aten_passes *passes, int64_t wide, const 
     }
 }
 
-/* A few rows of the turned matrix, of `rows` rows: their results are columns of the result. */
+/* A few rows of the turned matrix, of `rows` rows: their results are columns of the result, which is
+   two planes, or, scaled, `pairs`. */
 static TARGET void NAME(rows)(const aten_passes *passes, int64_t rows, const REAL *restrict given,
-                              int64_t pitch, REAL *restrict out, int64_t begin, int64_t count,
-                              REAL *room)
+                              int64_t pitch, REAL *restrict out, REAL *restrict pairs, int swapped,
+                              REAL scale, int64_t begin, int64_t count, REAL *room)
 {
     const int64_t wide = passes->length, held = wide * count;
     REAL *a = room;
@@ -283,6 +306,13 @@ static TARGET void NAME(rows)(const aten_passes *passes, int64_t rows, const REA
                         count, wide);
     if (NAME(run)(passes, count, a, a + 2 * held))
         a += 2 * held;
+    if (pairs) {
+        const REAL *real = swapped ? a + held : a, *imaginary = swapped ? a : a + held;
+        for (int64_t row = 0; row < wide; row++)
+            NAME(join)(real + row * count, imaginary + row * count, count, scale,
+                       pairs + 2 * (row * rows + begin));
+        return;
+    }
     for (int plane = 0; plane < 2; plane++)
         NAME(copy)(a + plane * held, count, out + plane * wide * rows + begin, rows, wide, count);
 }

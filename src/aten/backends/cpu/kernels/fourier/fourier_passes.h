@@ -10,6 +10,13 @@ typedef REAL NAME(vector) __attribute__((vector_size(LANES * sizeof(REAL)), alig
                                          may_alias));
 typedef REAL NAME(half) __attribute__((vector_size(LANES / 2 * sizeof(REAL)), aligned(sizeof(REAL)),
                                        may_alias));
+#if LANES >= 8
+typedef REAL NAME(quarter) __attribute__((vector_size(LANES / 4 * sizeof(REAL)),
+                                          aligned(sizeof(REAL)), may_alias));
+#define QUARTERS(BUTTERFLY, PUT) STRETCH(NAME(quarter), LANES / 4, BUTTERFLY, PUT)
+#else
+#define QUARTERS(BUTTERFLY, PUT)
+#endif
 
 #define IN(plane, place) (*(const VECTOR *)((plane) + (place)))
 #define OUT(plane, place) (*(VECTOR *)((plane) + (place)))
@@ -45,6 +52,7 @@ typedef REAL NAME(half) __attribute__((vector_size(LANES / 2 * sizeof(REAL)), al
         int64_t q = 0;                                                                              \
         STRETCH(NAME(vector), LANES, BUTTERFLY, PUT)                                                \
         STRETCH(NAME(half), LANES / 2, BUTTERFLY, PUT)                                              \
+        QUARTERS(BUTTERFLY, PUT)                                                                    \
         STRETCH(REAL, 1, BUTTERFLY, PUT)                                                            \
     }
 
@@ -341,6 +349,7 @@ static TARGET void NAME(pass_odd)(int64_t m, int64_t s, const REAL *restrict xr,
 #undef ALIKE
 #undef PASS
 #undef STRETCH
+#undef QUARTERS
 #undef GROUP
 #undef GROUPS
 #undef FIRST

@@ -59,10 +59,11 @@ cdef void floats_abreast(const aten_passes* passes, const float* pairs, int64_t 
 cdef void doubles_abreast(const aten_passes* passes, const double* pairs, int64_t apart,
                           const double* roots, double* out, int64_t out_apart, int swapped,
                           double scale, double* a, double* b) noexcept nogil
-cdef int lone_floats(const aten_passes* passes, const float* pairs, float* out, int swapped,
-                     float scale, float* a, float* b) noexcept nogil
-cdef int lone_doubles(const aten_passes* passes, const double* pairs, double* out, int swapped,
-                      double scale, double* a, double* b) noexcept nogil
+# One line, whose parts are exchanged if `swapped`: to pairs, scaled, or, to no `out`, to planes.
+cdef int lone_floats(const Plan* plan, const float* pairs, float* out, int swapped, float scale,
+                     float* a, float* b, int* failed) noexcept nogil
+cdef int lone_doubles(const Plan* plan, const double* pairs, double* out, int swapped, double scale,
+                      double* a, double* b, int* failed) noexcept nogil
 cdef void spectrum_floats(const float* real, const float* imaginary, int64_t count,
                           const float* roots, float halved, float* pairs) noexcept nogil
 cdef void spectrum_doubles(const double* real, const double* imaginary, int64_t count,
@@ -76,3 +77,13 @@ cdef void join_floats(const float* real, const float* imaginary, int64_t count,
                       float scale, float* pairs) noexcept nogil
 cdef void join_doubles(const double* real, const double* imaginary, int64_t count,
                        double scale, double* pairs) noexcept nogil
+# As many lines of pairs as a vector has lanes, `apart` by so many numbers, side by side in planes; and
+# back.
+cdef void gather_floats(const float* pairs, int64_t apart, int64_t count, float* real,
+                        float* imaginary) noexcept nogil
+cdef void scatter_floats(const float* real, const float* imaginary, int64_t count, float scale,
+                         float* pairs, int64_t apart) noexcept nogil
+cdef void gather_doubles(const double* pairs, int64_t apart, int64_t count, double* real,
+                        double* imaginary) noexcept nogil
+cdef void scatter_doubles(const double* real, const double* imaginary, int64_t count, double scale,
+                         double* pairs, int64_t apart) noexcept nogil

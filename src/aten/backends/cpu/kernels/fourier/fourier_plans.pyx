@@ -27,17 +27,19 @@ cdef extern from "fourier_levels.h" nogil:
                                const double* wi, int64_t count, int64_t lanes, double* yr,
                                double* yi) noexcept
     void aten_columns_of_floats(const aten_passes* passes, int64_t wide, const float* turns,
-                                const float* given, float* out, int64_t pitch, int64_t begin,
-                                int64_t count, float* room) noexcept
-    void aten_columns_of_doubles(const aten_passes* passes, int64_t wide, const double* turns,
-                                 const double* given, double* out, int64_t pitch, int64_t begin,
-                                 int64_t count, double* room) noexcept
+                                const float* given, const float* pairs, int swapped, float* out,
+                                int64_t pitch, int64_t begin, int64_t count,
+                                float* room) noexcept
     void aten_rows_of_floats(const aten_passes* passes, int64_t rows, const float* given,
-                             int64_t pitch, float* out, int64_t begin, int64_t count,
-                             float* room) noexcept
+                             int64_t pitch, float* out, float* pairs, int swapped, float scale,
+                             int64_t begin, int64_t count, float* room) noexcept
+    void aten_columns_of_doubles(const aten_passes* passes, int64_t wide, const double* turns,
+                                const double* given, const double* pairs, int swapped, double* out,
+                                int64_t pitch, int64_t begin, int64_t count,
+                                double* room) noexcept
     void aten_rows_of_doubles(const aten_passes* passes, int64_t rows, const double* given,
-                              int64_t pitch, double* out, int64_t begin, int64_t count,
-                              double* room) noexcept
+                             int64_t pitch, double* out, double* pairs, int swapped, double scale,
+                             int64_t begin, int64_t count, double* room) noexcept
     int aten_lanes(int wide) noexcept
     void aten_floats_abreast(const aten_passes* passes, const float* pairs, int64_t apart,
                              const float* roots, float* out, int64_t out_apart, int swapped,
@@ -60,6 +62,14 @@ cdef extern from "fourier_levels.h" nogil:
                               const float* roots, float halved, float* pairs) noexcept
     void aten_spectrum_doubles(const double* real, const double* imaginary, int64_t count,
                                const double* roots, double halved, double* pairs) noexcept
+    void aten_gather_floats(const float* pairs, int64_t apart, int64_t count, float* real,
+                            float* imaginary) noexcept
+    void aten_scatter_floats(const float* real, const float* imaginary, int64_t count, float scale,
+                             float* pairs, int64_t apart) noexcept
+    void aten_gather_doubles(const double* pairs, int64_t apart, int64_t count, double* real,
+                            double* imaginary) noexcept
+    void aten_scatter_doubles(const double* real, const double* imaginary, int64_t count, double scale,
+                             double* pairs, int64_t apart) noexcept
 
 cdef enum:
     # Bytes of neighbouring columns that are transformed together.
@@ -82,6 +92,10 @@ cdef struct Matrix:
     const Plan* plan
     void* given
     void* out
+    const void* pairs           # what columns read in the place of planes; or NULL
+    void* made                  # where rows put pairs, in the place of planes; or NULL
+    int swapped                 # whether parts of pairs are exchanged
+    double scale                # of what goes to pairs
     bint by_rows
     int failed
 
@@ -349,7 +363,7 @@ cdef bint is_alone(const Plan* plan) noexcept nogil:
 
 cdef int run_floats(const Plan* plan, int64_t lanes, float* a, float* b, int* failed) noexcept nogil:
     if plan.columns != NULL:
-        return _by_matrix(plan, a, b, failed)
+        return _by_matrix(plan, NULL, NULL, False, 1, a, b, failed)
     return aten_run_floats(&plan.passes, lanes, a, b)
 
 
@@ -359,7 +373,7 @@ cdef int run_doubles(const Plan* plan, int64_t lanes, double* a, double* b,
         _convolve_lanes(plan, lanes, a, b, failed)
         return 0
     if plan.columns != NULL:
-        return _by_matrix(plan, a, b, failed)
+        return _by_matrix(plan, NULL, NULL, False, 1, a, b, failed)
     return aten_run_doubles(&plan.passes, lanes, a, b)
 
 
@@ -384,11 +398,15 @@ cdef void _convolve_lanes(const Plan* plan, int64_t lanes, double* a, double* ro
     aten_multiply_doubles(x + padded, x, chirp, chirp + length, length, lanes, a, a + all)
 
 
-cdef int _by_matrix(const Plan* plan, Real* a, Real* b, int* failed) noexcept nogil:
+cdef int _by_matrix(const Plan* plan, const Real* pairs, Real* made, int swapped, double scale,
+                    Real* a, Real* b, int* failed) noexcept nogil:
+    """From `pairs`, or the planes at `a`, to `made`, scaled, or the planes at `a`."""
     cdef Matrix matrix
     cdef int64_t abreast = ABREAST // sizeof(Real)
     matrix.plan = plan
     matrix.failed = 0
+    matrix.pairs, matrix.made = pairs, made
+    matrix.swapped, matrix.scale = swapped, scale
     matrix.given, matrix.out, matrix.by_rows = a, b, False
     _share_out(&matrix, (plan.rows.length + abreast - 1) // abreast, a)
     matrix.given, matrix.out, matrix.by_rows = b, a, True
@@ -419,6 +437,8 @@ cdef void _part_of_matrix(Matrix* matrix, int64_t begin, int64_t end, Real unuse
     cdef int64_t abreast = ABREAST // sizeof(Real), index, first, count
     cdef Real* given = <Real*>matrix.given
     cdef Real* out = <Real*>matrix.out
+    cdef const Real* pairs = <const Real*>matrix.pairs
+    cdef Real* made = <Real*>matrix.made
     cdef const Real* turns = <const Real*>plan.turns
     cdef Real* room = <Real*>malloc(4 * max(high, wide) * abreast * sizeof(Real))
     if room == NULL:
@@ -429,15 +449,17 @@ cdef void _part_of_matrix(Matrix* matrix, int64_t begin, int64_t end, Real unuse
         count = min(abreast, (high if matrix.by_rows else wide) - first)
         if Real is float:
             if matrix.by_rows:
-                aten_rows_of_floats(&plan.rows.passes, high, given, pitch, out, first, count, room)
+                aten_rows_of_floats(&plan.rows.passes, high, given, pitch, out, made,
+                                    matrix.swapped, <float>matrix.scale, first, count, room)
             else:
-                aten_columns_of_floats(&plan.columns.passes, wide, turns, given, out, pitch, first,
-                                       count, room)
+                aten_columns_of_floats(&plan.columns.passes, wide, turns, given, pairs,
+                                       matrix.swapped, out, pitch, first, count, room)
         elif matrix.by_rows:
-            aten_rows_of_doubles(&plan.rows.passes, high, given, pitch, out, first, count, room)
+            aten_rows_of_doubles(&plan.rows.passes, high, given, pitch, out, made, matrix.swapped,
+                                 matrix.scale, first, count, room)
         else:
-            aten_columns_of_doubles(&plan.columns.passes, wide, turns, given, out, pitch, first,
-                                    count, room)
+            aten_columns_of_doubles(&plan.columns.passes, wide, turns, given, pairs,
+                                    matrix.swapped, out, pitch, first, count, room)
     free(room)
 
 
@@ -457,14 +479,18 @@ cdef void doubles_abreast(const aten_passes* passes, const double* pairs, int64_
     aten_doubles_abreast(passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
 
 
-cdef int lone_floats(const aten_passes* passes, const float* pairs, float* out, int swapped,
-                     float scale, float* a, float* b) noexcept nogil:
-    return aten_lone_floats(passes, pairs, out, swapped, scale, a, b)
+cdef int lone_floats(const Plan* plan, const float* pairs, float* out, int swapped, float scale,
+                     float* a, float* b, int* failed) noexcept nogil:
+    if plan.columns != NULL:
+        return _by_matrix(plan, pairs, out, swapped, scale, a, b, failed)
+    return aten_lone_floats(&plan.passes, pairs, out, swapped, scale, a, b)
 
 
-cdef int lone_doubles(const aten_passes* passes, const double* pairs, double* out, int swapped,
-                      double scale, double* a, double* b) noexcept nogil:
-    return aten_lone_doubles(passes, pairs, out, swapped, scale, a, b)
+cdef int lone_doubles(const Plan* plan, const double* pairs, double* out, int swapped, double scale,
+                      double* a, double* b, int* failed) noexcept nogil:
+    if plan.columns != NULL:
+        return _by_matrix(plan, pairs, out, swapped, scale, a, b, failed)
+    return aten_lone_doubles(&plan.passes, pairs, out, swapped, scale, a, b)
 
 
 cdef void spectrum_floats(const float* real, const float* imaginary, int64_t count,
@@ -495,3 +521,23 @@ cdef void join_floats(const float* real, const float* imaginary, int64_t count,
 cdef void join_doubles(const double* real, const double* imaginary, int64_t count,
                        double scale, double* pairs) noexcept nogil:
     aten_join_doubles(real, imaginary, count, scale, pairs)
+
+
+cdef void gather_floats(const float* pairs, int64_t apart, int64_t count, float* real,
+                        float* imaginary) noexcept nogil:
+    aten_gather_floats(pairs, apart, count, real, imaginary)
+
+
+cdef void scatter_floats(const float* real, const float* imaginary, int64_t count, float scale,
+                         float* pairs, int64_t apart) noexcept nogil:
+    aten_scatter_floats(real, imaginary, count, scale, pairs, apart)
+
+
+cdef void gather_doubles(const double* pairs, int64_t apart, int64_t count, double* real,
+                        double* imaginary) noexcept nogil:
+    aten_gather_doubles(pairs, apart, count, real, imaginary)
+
+
+cdef void scatter_doubles(const double* real, const double* imaginary, int64_t count, double scale,
+                         double* pairs, int64_t apart) noexcept nogil:
+    aten_scatter_doubles(real, imaginary, count, scale, pairs, apart)
