@@ -90,7 +90,7 @@ def _install_at(op: OpOverload, key: DispatchKey, location: str) -> None:
         install_variant(op, key, location)
         return
     if writes_first and op.entry.variant == "functional":
-        _install_on_copy(op, key, location)
+        op.register(key, _on_copy(location), place_of(load_function(location)))
         return
     _install_function(op, key, location)
 
@@ -99,8 +99,11 @@ def _install_fast_path(op: OpOverload, key: DispatchKey, location: str = "") -> 
     """Put a compiled kernel in front of the operator's function, if the table names one."""
     if not fast_paths.has_fast_path(op):
         return False
-    function = load_function(location or op.entry.function)
-    op.register(key, fast_paths.with_fast_path(op, _shielded(function)), place_of(function))
+    location = location or op.entry.function
+    function = load_function(location)
+    writes = options_of(location).inplace and op.entry.variant == "functional"
+    general = _on_copy(location) if writes else _shielded(function)
+    op.register(key, fast_paths.with_fast_path(op, general), place_of(function))
     return True
 
 
@@ -190,7 +193,7 @@ def _shielded(function: Any) -> ShieldedKernel:
     return ShieldedKernel(function, with_op=code.co_varnames[: code.co_argcount][:1] == ("called",))
 
 
-def _install_on_copy(op: OpOverload, key: DispatchKey, location: str) -> None:
+def _on_copy(location: str) -> ShieldedKernel:
     """The functional form of an operator whose function writes to its first argument."""
     function = load_function(location)
     layout = MEMORY_FORMATS[options_of(location).inplace]
@@ -198,7 +201,7 @@ def _install_on_copy(op: OpOverload, key: DispatchKey, location: str) -> None:
     def run_on_copy(self: Tensor, *arguments: Any, **keywords: Any) -> Any:
         return function(self.clone(memory_format=layout), *arguments, **keywords)
 
-    op.register(key, ShieldedKernel(run_on_copy), place_of(function))
+    return ShieldedKernel(run_on_copy)
 
 
 def _writing_out(op: OpOverload, options: Options) -> Callable[..., Any]:

@@ -14,7 +14,6 @@ share out the others. So the last one wins, and sums come out the same, for any 
 from cpython.object cimport PyObject
 from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
                           uint64_t)
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from aten._core.base.bounded cimport wide_index, within
@@ -26,35 +25,22 @@ from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.tensor.given cimport reads_dim
 from aten._core.tensor.making cimport make_alias, make_contiguous
 from aten._core.tensor.tensor cimport Tensor
-from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, count_write, data_pointer
-from aten._core.threads.parallel cimport parallel_for, thread_count
-from aten.backends.cpu.kernels.indexing.locating cimport WITHIN, range_of_index, require_memory
-from aten.backends.cpu.kernels.moving.iterator cimport (KernelFunction, Walk, add_input,
-                                                        add_operand, begin_walk, coalesce, reorder,
-                                                        run_walk)
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
+                                            data_pointer, is_lazy)
+from aten.backends.cpu.kernels.indexing.locating cimport require_memory
+from aten.backends.cpu.kernels.indexing.picked_parts cimport BASE, INDEX, OTHER, Way, run_in_parts
+from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_operand, begin_walk,
+                                                        coalesce, reorder)
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 
 cdef enum:
-    # Points in one chunk of work for the threads; from as many on, other Python threads may run.
+    # From as many points on, other Python threads may run.
     GRAIN = 16384
-    # Operands of a walk, in the order they are added.
-    BASE = 0
-    INDEX = 1
-    OTHER = 2
     # How elements meet, in the order of _FOLDS.
     SUM = 0
     PRODUCT = 1
     LEAST = 2
     GREATEST = 3
-    # Points of the innermost dimension that go together through all rows, where each has elements
-    # of its own to choose from: enough to lie side by side, few enough to stay in cache.
-    STRIP = 64
-    # Points that writes of two threads do not fall among.
-    LINE = 16
-    # Strips of so many bytes are gone through in a copy without gaps: pages that elements are spread
-    # over cost more than bytes.
-    PACKED = 1 << 20
-    PAGE_PART = 1 << 9
 
 _FOLDS = ("sum", "prod", "amin", "amax")
 
@@ -89,16 +75,6 @@ ctypedef fused Number:
     float complex
     double complex
 
-cdef struct Way:
-    # What kernels get beside addresses; behind `Walk.reduced`.
-    int64_t step                # bytes that an index of one stands for
-    int code                    # element type of half types
-    int fold
-    int width                   # bytes of an element
-    int64_t choices             # an index is below, or one that others made wild counts as 0; or < 0
-    int64_t* wild               # is not 0 after one that is not below; NULL where nobody asks
-
-
 cdef inline int64_t _chosen(const void* index, int64_t choices, bint checks,
                             int64_t* wild) noexcept nogil:
     cdef int64_t given, taken
@@ -108,6 +84,11 @@ cdef inline int64_t _chosen(const void* index, int64_t choices, bint checks,
     taken = within(given, choices)
     wild[0] |= given ^ taken
     return taken
+
+
+cdef inline void _report(const Way* way, int64_t wild) noexcept nogil:
+    if wild and way.wild != NULL:
+        __atomic_store_n(way.wild, 1, __ATOMIC_RELAXED)
 
 
 cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -147,8 +128,8 @@ cdef inline void _move(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
                 target = base + place * base_step + step * _chosen(index + place * index_step,
                                                                    choices, checks, &wild)
                 _copy(target, other + place * other_step, picks, unused)
-    if checks and wild and way.wild != NULL:
-        __atomic_store_n(way.wild, 1, __ATOMIC_RELAXED)
+    if checks:
+        _report(way, wild)
 
 
 cdef inline void _copy(char* base, char* other, bint picks, Raw unused) noexcept nogil:
@@ -179,6 +160,7 @@ cdef inline void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1
                           Number unused) noexcept nogil:
     cdef int64_t row, place, step = way.step, choices = way.choices
     cdef int64_t base_step = s0[BASE], index_step = s0[INDEX], other_step = s0[OTHER]
+    cdef int64_t wild = 0
     cdef char* base
     cdef char* index
     cdef char* other
@@ -188,7 +170,7 @@ cdef inline void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1
         index = data[INDEX] + row * s1[INDEX]
         other = data[OTHER] + row * s1[OTHER]
         if index_step == 0:
-            base += within(wide_index(index), choices) * step
+            base += _chosen(index, choices, True, &wild) * step
             if base_step == sizeof(Number) and other_step == sizeof(Number):
                 for place in range(n0):
                     (<Number*>base)[place] = _folded((<Number*>base)[place],
@@ -199,13 +181,14 @@ cdef inline void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1
                 target[0] = _folded(target[0], (<Number*>(other + place * other_step))[0], fold)
         elif index_step == sizeof(int64_t) and base_step == 0 and step == sizeof(Number):
             for place in range(n0):
-                target = <Number*>base + within(wide_index(<int64_t*>index + place), choices)
+                target = <Number*>base + _chosen(<int64_t*>index + place, choices, True, &wild)
                 target[0] = _folded(target[0], (<Number*>(other + place * other_step))[0], fold)
         else:
             for place in range(n0):
                 target = <Number*>(base + place * base_step
-                                   + within(wide_index(index + place * index_step), choices) * step)
+                                   + _chosen(index + place * index_step, choices, True, &wild) * step)
                 target[0] = _folded(target[0], (<Number*>(other + place * other_step))[0], fold)
+    _report(way, wild)
 
 
 cdef void _fold(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -224,7 +207,7 @@ cdef void _fold(char** data, int64_t n0, const int64_t* s0, int64_t n1, const in
 cdef void _fold_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
                        const Way* way) noexcept nogil:
     """Half types, each result rounded; sums of complex ones are two."""
-    cdef int64_t row, place
+    cdef int64_t row, place, wild = 0
     cdef char* base
     cdef char* other
     cdef int part, parts = 2 if way.code == COMPLEX32 else 1
@@ -233,14 +216,15 @@ cdef void _fold_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1, c
     cdef float given[2]
     for row in range(n1):
         for place in range(n0):
-            base = (data[BASE] + row * s1[BASE] + place * s0[BASE] + way.step * within(
-                wide_index(data[INDEX] + row * s1[INDEX] + place * s0[INDEX]), way.choices))
+            base = (data[BASE] + row * s1[BASE] + place * s0[BASE] + way.step * _chosen(
+                data[INDEX] + row * s1[INDEX] + place * s0[INDEX], way.choices, True, &wild))
             other = data[OTHER] + row * s1[OTHER] + place * s0[OTHER]
             transfer_run(base, code, 1, <char*>held, FLOAT32, 1, parts)
             transfer_run(other, code, 1, <char*>given, FLOAT32, 1, parts)
             for part in range(parts):
                 held[part] = _folded(held[part], given[part], way.fold)
             transfer_run(<char*>held, FLOAT32, 1, base, code, 1, parts)
+    _report(way, wild)
 
 
 cdef inline void _move_all(char** data, int64_t n0, const int64_t* s0, int64_t n1,
@@ -362,7 +346,7 @@ def pick(Tensor base not None, Tensor index not None, Tensor out not None, int64
     reorder(&walk, permutation)
     coalesce(&walk)
     count_write(out)
-    _run(&walk, True)
+    run_in_parts(&walk, True, NULL, 0)
 
 
 cdef object gather_ordinary(PyObject** stack):
@@ -405,7 +389,7 @@ cdef object gather_ordinary(PyObject** stack):
     walk.reduced = <int64_t*>&way
     reorder(&walk, permutation)
     coalesce(&walk)
-    _run(&walk, True)
+    run_in_parts(&walk, True, NULL, 0)
     # What is out of range is said in words by the general way.
     return None if wild else out
 
@@ -427,7 +411,7 @@ def place(Tensor base not None, Tensor index not None, Tensor source not None, i
     walk.kernel = _place_elements
     walk.reduced = <int64_t*>&way
     coalesce(&walk)
-    _run(&walk, False)
+    run_in_parts(&walk, False, NULL, 0)
     count_write(base)
 
 
@@ -441,24 +425,30 @@ def fold(Tensor base not None, Tensor index not None, Tensor source not None, in
     cdef Walk walk
     cdef Way way
     _line_up(&walk, base, index, source, True)
-    way.fold = _FOLDS.index(name)
-    way.code = base.dtype_code
     way.width = item_size(base.dtype_code)
     way.step = step * way.width
     way.choices = choices
     way.wild = NULL
-    if category_of(way.code) < 0 or (category_of(way.code) == 3 and (
-            way.fold > PRODUCT or (way.fold == PRODUCT and way.code == COMPLEX32))):
+    if not _set_fold(&way, base.dtype_code, _FOLDS.index(name)):
         raise NotImplementedError(f"{name} by index: not for {base.dtype.scalar_type_name}")
-    if way.code == BOOL:
-        way.fold = GREATEST if way.fold == SUM else LEAST if way.fold == PRODUCT else way.fold
-    elif way.fold <= PRODUCT:
-        way.code = _wrapping(way.code)
     walk.kernel = _fold_elements
     walk.reduced = <int64_t*>&way
     coalesce(&walk)
-    _run(&walk, False)
+    run_in_parts(&walk, False, NULL, 0)
     count_write(base)
+
+
+cdef bint _set_fold(Way* way, int code, int fold) noexcept:
+    """Whether elements of a type have the fold, which the way then says."""
+    way.code, way.fold = code, fold
+    if category_of(code) < 0 or (category_of(code) == 3 and (
+            fold > PRODUCT or (fold == PRODUCT and code == COMPLEX32))):
+        return False
+    if code == BOOL:
+        way.fold = GREATEST if fold == SUM else LEAST if fold == PRODUCT else fold
+    elif fold <= PRODUCT:
+        way.code = _wrapping(code)
+    return True
 
 
 cdef int _wrapping(int code) noexcept:
@@ -472,107 +462,58 @@ cdef int _wrapping(int code) noexcept:
     return UINT8 if code == INT8 else code
 
 
-cdef struct Division:
-    Walk* walk
-    int dim             # the dimension that threads share out
-    int64_t piece       # how much of it goes through the others at a time
-    bint packed         # whether that is copied, so as to lie together
-    bint writes
+cdef object scatter_ordinary(PyObject** stack):
+    """scatter.src(self, dim, index, src)."""
+    return _scattered(stack, -1)
 
 
-cdef int _run(Walk* walk, bint picks) except -1:
-    """Run a walk in parts that choose from elements of their own; one that picks, in any.
-
-    Within a part points are met in the order of rows.
-    """
-    cdef Division division
-    cdef int64_t parts, points
-    if walk.total < GRAIN:
-        run_walk(walk, max(walk.total, 1))
-        return 0
-    division.walk = walk
-    division.dim = _widest_apart(walk)
-    if division.dim < 0:
-        with nogil:
-            run_walk(walk, GRAIN if picks else walk.total)
-        return 0
-    division.piece = _piece_of_rows(walk) if division.dim == 0 else 1
-    division.packed = division.dim == 0 and _pays_to_pack(walk, <const Way*>walk.reduced)
-    division.writes = not picks
-    parts = (walk.sizes[division.dim] + division.piece - 1) // division.piece
-    points = walk.total // parts
-    with nogil:
-        parallel_for(parts, max(GRAIN // max(points, 1), 1), _run_pieces, &division)
-    return 0
+cdef object scatter_add_ordinary(PyObject** stack):
+    """scatter_add(self, dim, index, src)."""
+    return _scattered(stack, SUM)
 
 
-cdef int64_t _piece_of_rows(const Walk* walk) noexcept:
-    """One part of the rows for each thread, none of less than a line, and where each element has an
-    index of its own no more than a strip."""
-    cdef int64_t part = (walk.sizes[0] + thread_count() - 1) // thread_count()
-    part = (part + LINE - 1) // LINE * LINE
-    return part if walk.strides[0][INDEX] == 0 else min(part, <int64_t>STRIP)
-
-
-cdef int _widest_apart(Walk* walk) noexcept:
-    """The largest dimension in which the base moves, the outer of equals; -1: there is none."""
-    cdef int dim, found = -1
-    for dim in range(walk.rank):
-        if walk.strides[dim][BASE] == 0 or walk.sizes[dim] < 2:
-            continue
-        if found < 0 or walk.sizes[dim] >= walk.sizes[found] or walk.sizes[dim] >= 64:
-            found = dim
-    return found
-
-
-cdef bint _pays_to_pack(const Walk* walk, const Way* way) noexcept:
-    """Whether each strip's choices, which lie far apart, are met often enough to be moved together."""
-    return (walk.rank == 2 and way.choices > 1 and walk.strides[0][BASE] == way.width
-            and walk.strides[1][BASE] == 0 and walk.strides[0][INDEX] != 0
-            and way.step >= max(walk.sizes[0] * way.width, <int64_t>PAGE_PART)
-            and way.choices <= 2 * walk.sizes[1]
-            and way.choices * STRIP * way.width <= PACKED)
-
-
-cdef void _run_pieces(void* context, int64_t begin, int64_t end) noexcept nogil:
-    cdef Division* division = <Division*>context
-    cdef int64_t size = division.walk.sizes[division.dim], piece
-    cdef const Way* way = <const Way*>division.walk.reduced
-    cdef char* room = NULL
-    if division.piece == 1:
-        _run_part(division, begin, end, NULL)
-        return
-    if division.packed:
-        room = <char*>malloc(way.choices * STRIP * way.width)
-    for piece in range(begin, end):
-        _run_part(division, piece * division.piece, min((piece + 1) * division.piece, size), room)
-    free(room)
-
-
-cdef void _run_part(const Division* division, int64_t begin, int64_t end,
-                    char* room) noexcept nogil:
-    """The points from `begin` to `end` of the dimension; with room for their choices, in a copy."""
-    cdef Walk walk = division.walk[0]
-    cdef Way way = (<const Way*>walk.reduced)[0]
-    cdef char* base
-    cdef int64_t bytes = (end - begin) * way.width, choice, step = way.step
-    cdef int place
-    cdef int dim = division.dim
-    walk.total = walk.total // walk.sizes[dim] * (end - begin)
-    walk.sizes[dim] = end - begin
-    for place in range(walk.operands):
-        walk.data[place] += begin * walk.strides[dim][place]
-    if room == NULL:
-        run_walk(&walk, walk.total)
-        return
-    base = walk.data[BASE]
-    for choice in range(way.choices):
-        memcpy(room + choice * bytes, base + choice * step, bytes)
-    way.step = bytes
-    walk.data[BASE] = room
-    walk.reduced = <const int64_t*>&way
-    run_walk(&walk, walk.total)
-    if not division.writes:
-        return
-    for choice in range(way.choices):
-        memcpy(base + choice * step, room + choice * bytes, bytes)
+cdef object _scattered(PyObject** stack, int fold):
+    """A copy of `self`, made by the part, in which elements are placed, or folded."""
+    cdef TensorImpl self = <TensorImpl>stack[0]
+    cdef TensorImpl index = <TensorImpl>stack[2]
+    cdef TensorImpl src = <TensorImpl>stack[3]
+    cdef Tensor out
+    cdef Walk walk
+    cdef Way way
+    cdef int dim, place, rank = self.rank
+    cdef int64_t wild = 0
+    if (self.device_type != CPU or index.device_type != CPU or src.device_type != CPU
+            or is_lazy(self) or is_lazy(src) or rank == 0 or index.rank != rank or src.rank != rank
+            or not self.contiguous or index.dtype_code != INT64
+            or src.dtype_code != self.dtype_code or not reads_dim(stack[1], self, &dim)):
+        return None
+    for place in range(rank):
+        if index.sizes[place] > src.sizes[place] or (
+                place != dim and index.sizes[place] != self.sizes[place]):
+            return None
+    if index.count == 0 or self.count == 0:
+        return None
+    # Other threads may run while elements are moved, and change what is read then.
+    self, index, src = make_alias(self), make_alias(index), make_alias(src)
+    way.width = item_size(self.dtype_code)
+    way.step = self.strides[dim] * way.width
+    way.choices = self.sizes[dim]
+    way.wild = &wild
+    way.code = way.width
+    if fold >= 0 and not _set_fold(&way, self.dtype_code, fold):
+        return None
+    out = make_contiguous(self.dtype_code, rank, self.sizes, CPU, self.device_index)
+    begin_walk(&walk, rank, index.sizes)
+    walk.data[BASE] = <char*>data_pointer(out)
+    for place in range(rank):
+        walk.strides[rank - 1 - place][BASE] = (
+            0 if place == dim else out.strides[place] * way.width)
+    walk.operands = INDEX
+    add_input(&walk, index, rank, index.sizes)
+    add_input(&walk, src, rank, index.sizes)
+    walk.kernel = _fold_elements if fold >= 0 else _place_elements
+    walk.reduced = <int64_t*>&way
+    coalesce(&walk)
+    run_in_parts(&walk, False, <const char*>const_data_pointer(self), self.count * way.width)
+    # What is out of range is said in words by the general way.
+    return None if wild else out

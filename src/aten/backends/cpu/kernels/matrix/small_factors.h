@@ -5,18 +5,42 @@
 
    Expects REAL, ROOT, ABSOLUTE, TINY, NAME(stem) and TARGET. */
 
+typedef REAL NAME(lanes) __attribute__((vector_size(32), aligned(sizeof(REAL)), may_alias));
+
+#define LANES ((int64_t)(sizeof(NAME(lanes)) / sizeof(REAL)))
+#define IN(place) (*(NAME(lanes) *)(place))
+/* Numbers of a row with the zeros that it is filled up with, to be worked on by whole lanes. */
+#define FILLED(columns)                                                                             \
+    ((columns) <= LANES ? LANES : (columns) <= 2 * LANES ? 2 * LANES : (int64_t)ATEN_SIDE)
+
 /* Copies a matrix in from anywhere; returns whether all of its numbers are finite. */
 static TARGET int NAME(load)(const REAL *from, int64_t row_step, int64_t column_step, int64_t rows,
                              int64_t columns, REAL *restrict a)
 {
-    REAL differences = 0;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++) {
-            const REAL x = from[i * row_step + j * column_step];
-            a[i * ATEN_SIDE + j] = x;
-            differences += x - x;
-        }
-    return differences == 0;
+    const int64_t filled = FILLED(columns);
+    NAME(lanes) differences = {0};
+    REAL sum = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        REAL *row = a + i * ATEN_SIDE;
+        if (column_step == 1)
+            for (int64_t j = 0; j < columns; j++)
+                row[j] = from[i * row_step + j];
+        else
+            for (int64_t j = 0; j < columns; j++)
+                row[j] = from[i * row_step + j * column_step];
+        for (int64_t j = columns; j < filled; j++)
+            row[j] = 0;
+        /* What was written number by number is not read by lanes at once. */
+        if (columns < LANES)
+            for (int64_t j = 0; j < columns; j++)
+                sum += row[j] - row[j];
+        else
+            for (int64_t j = 0; j < filled; j += LANES)
+                differences += IN(row + j) - IN(row + j);
+    }
+    for (int64_t j = 0; j < LANES; j++)
+        sum += differences[j];
+    return sum == 0;
 }
 
 /* Copies a matrix out, column after column, or, turned, row after row. */
@@ -79,21 +103,41 @@ static TARGET int NAME(factor)(REAL *a, int64_t rows, int64_t columns, int32_t *
     return 1;
 }
 
+/* Substitution in `count` neighbouring lanes, which stay in registers while a row is summed. What was
+   found last is subtracted last: rows overlap. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(substitute_lanes)(const REAL *restrict a, int64_t rows, int upper, int unit, REAL *restrict x,
+                       const int count)
+{
+    for (int64_t step = 0; step < rows; step++) {
+        const int64_t i = upper ? rows - 1 - step : step;
+        NAME(lanes) held[4];
+        for (int c = 0; c < count; c++)
+            held[c] = IN(x + i * ATEN_SIDE + c * LANES);
+        for (int64_t before = 0; before < step; before++) {
+            const int64_t j = upper ? rows - 1 - before : before;
+            for (int c = 0; c < count; c++)
+                held[c] -= a[i * ATEN_SIDE + j] * IN(x + j * ATEN_SIDE + c * LANES);
+        }
+        for (int c = 0; c < count; c++) {
+            if (!unit)
+                held[c] /= a[i * ATEN_SIDE + i];
+            IN(x + i * ATEN_SIDE + c * LANES) = held[c];
+        }
+    }
+}
+
 /* A triangle X = x in place, by its rows from the first, or, upper, from the last. */
 static TARGET void NAME(substitute)(const REAL *restrict a, int64_t rows, int upper, int unit,
                                     REAL *restrict x, int64_t width)
 {
-    for (int64_t step = 0; step < rows; step++) {
-        const int64_t i = upper ? rows - 1 - step : step;
-        const int64_t begin = upper ? i + 1 : 0, end = upper ? rows : i;
-        for (int64_t j = begin; j < end; j++)
-            NAME(subtract)(x + i * ATEN_SIDE, x + j * ATEN_SIDE, a[i * ATEN_SIDE + j], 0, width);
-        if (!unit) {
-            const REAL pivot = a[i * ATEN_SIDE + i];
-            for (int64_t j = 0; j < width; j++)
-                x[i * ATEN_SIDE + j] /= pivot;
-        }
-    }
+    int64_t first = 0;
+    for (; first + 2 * LANES < width; first += 4 * LANES)
+        NAME(substitute_lanes)(a, rows, upper, unit, x + first, 4);
+    for (; first + LANES < width; first += 2 * LANES)
+        NAME(substitute_lanes)(a, rows, upper, unit, x + first, 2);
+    if (first < width)
+        NAME(substitute_lanes)(a, rows, upper, unit, x + first, 1);
 }
 
 /* P L U X = x in place. */
@@ -108,8 +152,9 @@ static TARGET void NAME(solve)(const REAL *lu, const int32_t *pivots, int64_t ro
 
 static TARGET void NAME(identity)(REAL *a, int64_t rows, int64_t columns)
 {
+    const int64_t filled = FILLED(columns);
     for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++)
+        for (int64_t j = 0; j < filled; j++)
             a[i * ATEN_SIDE + j] = i == j;
 }
 
@@ -260,6 +305,9 @@ static TARGET int NAME(compute)(const aten_small_work *work, const REAL *given, 
     return 1;
 }
 
+#undef LANES
+#undef FILLED
+#undef IN
 #undef REAL
 #undef ROOT
 #undef ABSOLUTE

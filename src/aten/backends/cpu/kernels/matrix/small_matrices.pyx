@@ -109,6 +109,11 @@ cdef bint _begin(Work* work, TensorImpl matrix, int what) noexcept:
     return True
 
 
+cdef inline void _turn(Work* work) noexcept:
+    """Reads matrices with rows for columns."""
+    work.each.row_step, work.each.column_step = work.each.column_step, work.each.row_step
+
+
 cdef bint _add_right(Work* work, TensorImpl matrix, PyObject* given, bint vectors) noexcept:
     """Whether right-hand sides, matrices or `vectors`, are of the same batch and not too wide."""
     cdef int dim, own = matrix.rank - (1 if vectors else 0)
@@ -127,6 +132,28 @@ cdef bint _add_right(Work* work, TensorImpl matrix, PyObject* given, bint vector
     work.each.right_column_step = 0 if vectors else right.strides[own - 1]
     for dim in range(work.levels):
         work.right_steps[dim] = right.strides[dim]
+    return True
+
+
+cdef bint _add_left(Work* work, TensorImpl matrix, PyObject* given) noexcept:
+    """As `_add_right`, of what stands on the left: both are read with rows for columns."""
+    cdef int dim, rank = matrix.rank
+    if not is_ordinary(given):
+        return False
+    cdef TensorImpl left = <TensorImpl>given
+    if left.rank != rank or left.dtype_code != matrix.dtype_code:
+        return False
+    for dim in range(rank):
+        if dim != rank - 2 and left.sizes[dim] != matrix.sizes[dim]:
+            return False
+    work.each.width = left.sizes[rank - 2]
+    if work.each.width > ATEN_SIDE:
+        return False
+    work.each.right_row_step = left.strides[rank - 1]
+    work.each.right_column_step = left.strides[rank - 2]
+    for dim in range(work.levels):
+        work.right_steps[dim] = left.strides[dim]
+    _turn(work)
     return True
 
 
@@ -322,11 +349,6 @@ cdef object _slogdet_factors(TensorImpl matrix, PyObject** stack):
     return _determined(matrix, True, True)
 
 
-cdef inline void _turn(Work* work) noexcept:
-    """Reads matrices with rows for columns."""
-    work.each.row_step, work.each.column_step = work.each.column_step, work.each.row_step
-
-
 cdef object _cholesky(TensorImpl matrix, PyObject** stack):
     cdef Work work
     cdef bint upper = False
@@ -369,13 +391,20 @@ cdef object _solve_triangular(TensorImpl matrix, PyObject** stack):
     cdef bint upper = False, left = False, unit = False
     cdef Tensor out
     if not (reads_flag(stack[2], &upper) and reads_flag(stack[3], &left)
-            and reads_flag(stack[4], &unit)) or not left:
+            and reads_flag(stack[4], &unit)):
         return None
-    if not _begin(&work, matrix, ATEN_TRIANGULAR) or not _is_square(&work) or (
-            not _add_right(&work, matrix, stack[1], False)):
+    if not _begin(&work, matrix, ATEN_TRIANGULAR) or not _is_square(&work):
         return None
-    work.each.upper, work.each.unit = upper, unit
-    out = columns_like(matrix, work.each.rows, work.each.width)
+    work.each.upper, work.each.unit = upper == left, unit
+    if left:
+        if not _add_right(&work, matrix, stack[1], False):
+            return None
+        out = columns_like(matrix, work.each.rows, work.each.width)
+    else:
+        if not _add_left(&work, matrix, stack[1]):
+            return None
+        work.each.turned = True
+        out = columns_like(matrix, work.each.width, work.each.rows)
     return out if _run(&work, matrix, <TensorImpl>stack[1], out, None, None) else None
 
 
