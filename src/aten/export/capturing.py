@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
+from aten.export.comparing import Point, agrees, same_graph
+from aten.export.data_sizes import LARGEST, ORDINARY, SMALLEST, DataSize, Draws
 from aten.export.dimensions import CaptureError, Dynamic, Symbol
 from aten.export.places import place_of_error
-from aten.export.solving import Solver, chosen_points
+from aten.export.solving import LARGE, Solver, chosen_points
 from aten.export.tracing import Trace
 from aten.export.unification import DifferingError, Unified, explained
-from aten.graph.ir import Node, TensorMeta
-from aten.graph.symbolic import Expression, SymbolicError, ValueRange
+from aten.graph.ir import Node
+from aten.graph.symbolic import ValueRange
 
-Point = Mapping[str, int]
 _CHECKS = 2  # traces at which what was found is tried
 _ROUNDS = 3
-_LARGE = 10_007
+_FEW = 12  # sizes of which a few drawn ones may not tell what is made of them
 
 Sources = Mapping[str, tuple[str, "int | None", Dynamic]]
+
+
+class _TooFewError(CaptureError):
+    """Data allow too few sizes to tell from them what numbers are made of."""
+
+
+class _Program(NamedTuple):
+    """What is captured; see `captured`."""
+
+    run: Callable[[Point], Trace]
+    symbols: Mapping[str, Symbol]
+    sources: Sources
+    numbers: Mapping[str, Node] | None
+    allowed: Callable[[Point], bool]
 
 
 def captured(
@@ -32,7 +47,7 @@ def captured(
 
     What is found from some traces has to hold at others, or the number of traces is raised. Sizes 0
     and 1 are tried where the limits have them; where the program is another one there, they are
-    left out of the range.
+    left out of the range. A size that data choose is checked by the program then.
 
     Args:
         run: traces the program with these sizes.
@@ -41,157 +56,264 @@ def captured(
         numbers: placeholders of dynamic integers by name.
         allowed: whether the program is to run with these sizes; it is with the examples.
     """
-    if not symbols:
-        return Unified([run({})], Solver([{}]), sources), {}
-    examples = {name: one.example for name, one in symbols.items()}
-    limits = {name: (one.lower, one.upper) for name, one in symbols.items()}
-    points = chosen_points(examples, limits, Solver.points_needed(len(symbols)), allowed=allowed)
-    traces = [_traced(run, point, symbols, first=point is points[0]) for point in points]
-    found = _unified(traces, points, sources, numbers, symbols)
-    for round_number in range(_ROUNDS):
-        further = chosen_points(examples, limits, _CHECKS, avoided=points, allowed=allowed)
-        if round_number == 0:
-            outermost = [one for one in _outermost(limits) if allowed(one)]
-            further += [one for one in outermost if one not in [*points, *further]]
-        if not further:
-            break
-        points = [*points, *further]
-        traces += [_traced(run, point, symbols, first=False) for point in further]
-        again = _unified(traces, points, sources, numbers, symbols)
-        if _same(found, again):
-            break
-        found = again
-    else:
-        raise CaptureError(
-            f"the program's sizes are no sums, products and quotients of {_listed(symbols)}"
+    program = _Program(run, symbols, sources, numbers, allowed)
+    first = _Capture(program, within=True)
+    try:
+        return first.found()
+    except CaptureError as error:
+        if not first.is_tight:
+            raise
+        try:
+            return _Capture(program, within=False).found()
+        except CaptureError:
+            if isinstance(error, _TooFewError):
+                raise
+            raise error from None
+
+
+class _Capture:
+    """Traces of a program, each at another point.
+
+    Args:
+        program: what is traced.
+        within: sizes that data choose are no larger than data allow.
+
+    Attributes:
+        data: the sizes that data choose, as the first trace met them.
+    """
+
+    def __init__(self, program: _Program, within: bool) -> None:
+        self.program = program
+        self.symbols = program.symbols
+        self.within = within
+        self.examples = {name: one.example for name, one in self.symbols.items()}
+        self.limits = {name: (one.lower, one.upper) for name, one in self.symbols.items()}
+        self.traces: list[Trace] = []
+        self.sizes: list[Point] = []
+        self.draws: list[Draws] = []
+
+    @property
+    def data(self) -> list[DataSize]:
+        return self.draws[0].found
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether data allow few values of a size."""
+        return any(
+            one.most is not None and one.most - one.least < _FEW
+            for draws in self.draws
+            for one in draws.found
         )
-    return found, {name: _range(run, found, one, examples) for name, one in symbols.items()}
+
+    def found(self) -> tuple[Unified, dict[str, ValueRange]]:
+        """See `captured`."""
+        self.add(self.examples)
+        if not self.symbols and not self.data:
+            return Unified(self.traces, Solver([{}]), self.program.sources), {}
+        count = Solver.points_needed(len(self.symbols) + len(self.data))
+        for sizes in self.further(count, [])[1:]:
+            self.add(sizes)
+        found = self.unified()
+        for round_number in range(_ROUNDS):
+            further = [(sizes, ORDINARY) for sizes in self.further(_CHECKS, self.sizes)]
+            if round_number == 0:
+                further += self.outermost([sizes for sizes, _ in further])
+            if not further:
+                break
+            for sizes, kind in further:
+                self.add(sizes, kind)
+            again = self.unified()
+            if same_graph(found, again):
+                break
+            found = again
+        else:
+            raise CaptureError(
+                f"the program's sizes are no sums, products and quotients of {self.listed()}"
+            )
+        return found, self.ranges(found)
+
+    def further(self, count: int, avoided: list[Point]) -> list[Point]:
+        """Sizes to trace with; the example first, where none are avoided. Where there are no
+        others, the same ones, with other sizes that data choose."""
+        made: list[Point] = []
+        if self.symbols:
+            allowed = self.program.allowed
+            made = list(chosen_points(self.examples, self.limits, count, avoided, allowed))
+        if not self.data:
+            return made
+        known = [*made, *avoided] or [self.examples]
+        return [*made, *(known[place % len(known)] for place in range(count - len(made)))]
+
+    def outermost(self, others: list[Point]) -> list[tuple[Point, str]]:
+        """The smallest and the largest sizes."""
+        least, most = _outermost(self.limits, len(self.limits) + len(self.data))
+        made: list[tuple[Point, str]] = []
+        for sizes, kind in ((least, SMALLEST), (most, LARGEST)):
+            if not self.program.allowed(sizes):
+                continue
+            if self.data or sizes not in [*self.sizes, *others]:
+                made.append((sizes, kind))
+        return made
+
+    def draw(self, kind: str = ORDINARY, given: Mapping[str, int] | None = None) -> Draws:
+        return Draws(len(self.traces), kind, given, self.within)
+
+    def add(self, sizes: Point, kind: str = ORDINARY) -> None:
+        """One more trace."""
+        draws = self.draw(kind)
+        self.draws.append(draws)
+        self.sizes.append(sizes)
+        self.traces.append(self.traced(sizes, draws))
+
+    def traced(self, sizes: Point, draws: Draws) -> Trace:
+        try:
+            return self.run(sizes, draws)
+        except CaptureError:
+            raise
+        except Exception as error:
+            if not self.traces and not draws.found:
+                raise
+            raise self.failed(error, sizes, draws) from error
+
+    def run(self, sizes: Point, draws: Draws) -> Trace:
+        with draws.in_force():
+            return self.program.run(sizes)
+
+    def failed(self, error: Exception, sizes: Point, draws: Draws) -> CaptureError:
+        place = place_of_error(error.__traceback__)
+        where = "" if place is None else f"{place}: {place.source!r}: "
+        given = [f"{self.symbols[name]} = {value}" for name, value in sizes.items()]
+        listed = ", ".join([*given, *([str(draws)] if draws.found else [])])
+        allowing = " and ".join(["its Dims"] * bool(sizes) + ["data"] * bool(draws.found))
+        advice = (
+            "Limit them, say what they are multiples of (8 * Dim('n')), use the same Dim where "
+            "sizes must be equal, or none"
+            if sizes
+            else "Sizes that data choose are equal where they are of the same tensor"
+        )
+        return CaptureError(
+            f"{where}the program does not run with {listed}, which {allowing} allow: {error}. "
+            f"{advice}"
+        )
+
+    def unified(self) -> Unified:
+        """One graph of the traces."""
+        names = frozenset(one.name for one in self.data)
+        try:
+            self.check_data()
+            points = [
+                {**sizes, **draws.point}
+                for sizes, draws in zip(self.sizes, self.draws, strict=True)
+            ]
+            return Unified(
+                self.traces, Solver(points, names), self.program.sources, self.program.numbers
+            )
+        except DifferingError as error:
+            raise explained(error, self.traces, self.listed(), is_of_data=bool(self.data)) from None
+
+    def check_data(self) -> None:
+        """Data choose the same sizes in all traces, and these can be told apart.
+
+        Raises DifferingError and _TooFewError.
+        """
+        kinds = [[one.counted for one in draws.found] for draws in self.draws]
+        if any(one != kinds[0] for one in kinds):
+            raise DifferingError("data choose other sizes", _first_difference(self.traces))
+        drawn = ([one.value for one in draws.found] for draws in self.draws)
+        values = list(zip(*drawn, strict=True))
+        taken = [tuple(point[name] for point in self.sizes) for name in self.symbols]
+        for size, vector in zip(self.data, values, strict=True):
+            if len(set(vector)) == 1 or vector in taken:
+                raise _TooFewError(
+                    f"data allow too few sizes {size} to find what depends on it: "
+                    f"{size.least} to {size.most}"
+                )
+            taken.append(vector)
+
+    def listed(self) -> str:
+        return ", ".join(map(str, [*self.symbols.values(), *self.data]))
+
+    def data_limits(self) -> list[DataSize]:
+        """The sizes that data choose with limits that hold for all other sizes."""
+        made = []
+        for group in zip(*(draws.found for draws in self.draws), strict=True):
+            least, most = {one.least for one in group}, {one.most for one in group}
+            made.append(
+                group[0]._replace(
+                    least=least.pop() if len(least) == 1 else 0,
+                    most=most.pop() if len(most) == 1 else None,
+                )
+            )
+        return made
+
+    def ranges(self, found: Unified) -> dict[str, ValueRange]:
+        """The sizes that the program is right for. Of those that data choose, it checks them."""
+        ranges = {
+            name: self.range_of(found, str(one), name, one.lower, one.upper)
+            for name, one in self.symbols.items()
+        }
+        chosen = self.data_limits()
+        for one in chosen:
+            ranges[one.name] = self.range_of(found, str(one), one.name, one.least, one.most)
+        lowest = {one.name: ranges[one.name].lower or 0 for one in chosen}
+        if len(chosen) > 1 and not self.holds(found, lowest):
+            listed = ", ".join(f"{name} = {value}" for name, value in lowest.items())
+            raise CaptureError(f"the program is another one for {listed} together")
+        for one in chosen:
+            if lowest[one.name] > one.least:
+                found.check_least(one, lowest[one.name])
+        return ranges
+
+    def range_of(
+        self, found: Unified, shown: str, name: str, lower: int, upper: int | None
+    ) -> ValueRange:
+        """A size's limits, without 0 and 1 where the program is another one for them."""
+        if lower > 1:
+            return ValueRange(lower, upper)
+        lowest = 2
+        for value in range(1, lower - 1, -1):
+            if upper is not None and value > upper:
+                continue
+            if not self.holds(found, {name: value}):
+                break
+            lowest = value
+        if upper is not None and lowest > upper:
+            raise CaptureError(f"the program is another one for {shown} of {upper}")
+        return ValueRange(lowest, upper)
+
+    def holds(self, found: Unified, given: Mapping[str, int]) -> bool:
+        """Whether the program is the one found where some sizes are given."""
+        sizes = {name: given.get(name, value) for name, value in self.examples.items()}
+        draws = self.draw(given=given)
+        try:
+            traced = self.run(sizes, draws)
+        except Exception:
+            return False
+        if [one.counted for one in draws.found] != [one.counted for one in self.data]:
+            return False
+        return agrees(found, traced, {**sizes, **draws.point})
 
 
-def _outermost(limits: Mapping[str, tuple[int, int | None]]) -> list[dict[str, int]]:
+def _first_difference(traces: Sequence[Trace]) -> Node | None:
+    """The first trace's call that is another one in another trace."""
+    calls: list[list[Node]] = [one.calls for one in traces]
+    for group in zip(*calls, strict=False):
+        if len({one.target for one in group}) > 1:
+            return group[0]
+    return calls[0][-1] if calls[0] else None
+
+
+def _outermost(
+    limits: Mapping[str, tuple[int, int | None]], count: int
+) -> tuple[dict[str, int], dict[str, int]]:
     """The smallest sizes of at least 2, and the largest, or large ones where there is no limit.
 
-    Branches on sizes that lie between are found if a size on the other side is tried.
+    `count` is how many sizes are dynamic. Branches on sizes that lie between are found if a size on
+    the other side is tried.
     """
     smallest, largest = {}, {}
-    large = min(_LARGE, 1 << (40 // len(limits)))  # no more elements than can be counted
+    large = min(LARGE, 1 << (40 // count))  # no more elements than can be counted
     for place, (name, (lower, upper)) in enumerate(limits.items()):
         smallest[name] = max(lower, 2) if upper is None else min(max(lower, 2), upper)
         largest[name] = max(lower, large + place) if upper is None else upper
-    return [smallest, largest]
-
-
-def _listed(symbols: Mapping[str, Symbol]) -> str:
-    return ", ".join(str(one) for one in symbols.values())
-
-
-def _traced(
-    run: Callable[[Point], Trace], point: Point, symbols: Mapping[str, Symbol], first: bool
-) -> Trace:
-    try:
-        return run(point)
-    except CaptureError:
-        raise
-    except Exception as error:
-        if first:
-            raise
-        place = place_of_error(error.__traceback__)
-        sizes = ", ".join(f"{symbols[name]} = {value}" for name, value in point.items())
-        raise CaptureError(
-            f"{'' if place is None else f'{place}: {place.source!r}: '}the program does not run "
-            f"with {sizes}, which its Dims allow: {error}. Limit them, say what they are multiples "
-            f"of (8 * Dim('n')), use the same Dim where sizes must be equal, or none"
-        ) from error
-
-
-def _unified(
-    traces: list[Trace],
-    points: list[dict[str, int]],
-    sources: Sources,
-    numbers: Mapping[str, Node] | None,
-    symbols: Mapping[str, Symbol],
-) -> Unified:
-    try:
-        return Unified(traces, Solver(points), sources, numbers)
-    except DifferingError as error:
-        raise explained(error, traces, _listed(symbols)) from None
-
-
-def _same(one: Unified, other: Unified) -> bool:
-    def text(unified: Unified) -> list[str]:
-        nodes = [*unified.inputs.values(), *unified.calls]
-        made = [f"{node.name} {node.target} {node.args} {node.kwargs}" for node in nodes]
-        made += [_record_text(node.meta.get("val")) for node in nodes]
-        return [*made, str(unified.results)]
-
-    return text(one) == text(other)
-
-
-def _record_text(record: Any) -> str:
-    if isinstance(record, TensorMeta):
-        return f"{record} {record.stride} {record.storage_offset}"
-    if isinstance(record, (list, tuple)):
-        return str([_record_text(one) for one in record])
-    return str(record)
-
-
-def _range(
-    run: Callable[[Point], Trace], found: Unified, symbol: Symbol, examples: Point
-) -> ValueRange:
-    lower = symbol.lower
-    if lower > 1:
-        return ValueRange(lower, symbol.upper)
-    lowest = 2
-    for value in range(1, lower - 1, -1):
-        if symbol.upper is not None and value > symbol.upper:
-            continue
-        point = {**examples, symbol.name: value}
-        if not _holds(run, found, point):
-            break
-        lowest = value
-    if symbol.upper is not None and lowest > symbol.upper:
-        raise CaptureError(f"the program is another one for {symbol} of {symbol.upper}")
-    return ValueRange(lowest, symbol.upper)
-
-
-def _holds(run: Callable[[Point], Trace], found: Unified, point: Point) -> bool:
-    """Whether the program does the same at a point, with the sizes that the graph says.
-
-    Strides are not looked at: where a size is 1 or 0 they mean nothing.
-    """
-    try:
-        traced = run(point)
-    except Exception:
-        return False
-    calls = [node for node in found.calls if node.name in found.recorded]
-    if [one.target for one in traced.calls] != [node.target for node in calls]:
-        return False
-    if len(traced.constants) != len(found.constants):
-        return False
-    try:
-        return all(
-            _sizes(node.meta.get("val"), point) == _sizes(one.meta.get("val"), point)
-            and _sizes(found.arguments[node], point) == _sizes(_plain(one), point)
-            for node, one in zip(calls, traced.calls, strict=True)
-        )
-    except SymbolicError:
-        return False
-
-
-def _plain(node: Node) -> Any:
-    return [node.args, node.kwargs]
-
-
-def _sizes(value: Any, point: Point) -> Any:
-    """A record or arguments with numbers in the place of expressions, and without strides."""
-    if isinstance(value, Expression):
-        return value.evaluate(point)
-    if isinstance(value, TensorMeta):
-        return value.dtype, [_sizes(size, point) for size in value.shape]
-    if isinstance(value, Node):
-        return value.name
-    if isinstance(value, dict):
-        return {key: _sizes(one, point) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_sizes(one, point) for one in value]
-    return value
+    return smallest, largest

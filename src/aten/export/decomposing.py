@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from aten._core.tensor.tensor import Tensor
-from aten.export.capturing import Point, captured
+from aten.export.capturing import captured
+from aten.export.comparing import Point
 from aten.export.dimensions import Dim, Dynamic, Symbol
 from aten.export.exporting import MUTATIONS, Sources, argument_of
 from aten.export.tracing import Trace, trace
@@ -151,6 +152,12 @@ def _with_graph(
         )
         inputs.insert(first_user, spec)
         placeholders.insert(first_user, node)
+    # Sizes that data choose have new names.
+    kept = {
+        name: limits
+        for name, limits in program.range_constraints.items()
+        if name in ranges or not name.startswith("u")
+    }
     returned: list[Any] = []
     outputs: list[OutputSpec] = []
     for written, value in unified.mutations.items():
@@ -162,11 +169,11 @@ def _with_graph(
         returned.append(result)
         outputs.append(OutputSpec(old.kind, argument_of(result), old.target))
     return ExportedProgram(
-        pruned(placeholders, unified.calls, tuple(returned), unified.graphs),
+        pruned(placeholders, unified.calls, tuple(returned), unified.graphs, unified.checks),
         ExportGraphSignature(inputs, outputs),
         program.state_dict,
         constants,
-        {**program.range_constraints, **ranges},
+        {**kept, **ranges},
         call_spec=program.call_spec,
         guards=program.guards,
         dialect=dialect,

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from aten._core.base.device import device
 from aten._core.tensor.making import is_fake
 from aten._core.tensor.tensor import Tensor
-from aten.export.capturing import Point, captured
+from aten.export.capturing import captured
+from aten.export.comparing import Point
 from aten.export.dimensions import CaptureError, Dim, DimHint, Dynamic, DynamicSizes
 from aten.export.tracing import Trace, trace
 from aten.export.unification import Unified, pruned
@@ -268,7 +269,9 @@ def _finished(
     for result in unified.results:
         returned.append(result)
         outputs.append(OutputSpec(OutputKind.USER_OUTPUT, argument_of(result)))
-    return pruned(placeholders, unified.calls, tuple(returned), unified.graphs), outputs
+    returns = tuple(returned)
+    graph = pruned(placeholders, unified.calls, returns, unified.graphs, unified.checks)
+    return graph, outputs
 
 
 MUTATIONS = {

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from aten._core.tensor.tensor import Tensor
+from aten.export.data_sizes import refused
 from aten.export.dimensions import CaptureError
 from aten.graph import higher_order
 from aten.graph.ir import Node, TensorMeta
@@ -151,7 +152,8 @@ class Regions:
         functional = Functionalize()
         self.recorder.paused = True
         try:
-            with inner, Regions(inner, functional, self.mode), functional:
+            # A size that data choose inside of a function would be no size outside.
+            with refused(), inner, Regions(inner, functional, self.mode), functional:
                 results = function(*fakes)
                 single = isinstance(results, Tensor)
                 listed = [results] if single else list(results)

@@ -19,7 +19,8 @@ from aten.graph.symbolic_functions import FUNCTIONS
 _LARGEST_DIVISOR = 64
 _DEEPEST_PRODUCT = 3
 _ROUNDING = 4 * 2.0**-52
-_SPAN = 40  # how far above their least value sizes are drawn
+SPAN = 40  # how far above their least value sizes are drawn
+LARGE = 10_007  # a size where there is no limit
 
 Vector = tuple[int, ...]
 
@@ -39,10 +40,15 @@ class Solver:
 
     Args:
         points: for each trace the value of every symbol.
+        unhinted: symbols whose values in the first trace say nothing of the example: data choose
+            them.
     """
 
-    def __init__(self, points: Sequence[Mapping[str, int]]) -> None:
+    def __init__(
+        self, points: Sequence[Mapping[str, int]], unhinted: frozenset[str] = frozenset()
+    ) -> None:
         self.points = points
+        self.unhinted = unhinted
         self.known: dict[Vector, Expression | int] = {}
         self.composites: list[tuple[Expression, Vector]] = []
         self.symbols: list[tuple[Expression, Vector]] = []
@@ -58,7 +64,7 @@ class Solver:
         return 1 + symbols + symbols * (symbols + 1) // 2 + 3
 
     def integer(self, vector: Vector) -> Expression | int:
-        """An integer expression, with its value at the first point as the hint.
+        """An integer expression, with its value at the first point as the hint, where it has one.
 
         Raises UnsolvedError.
         """
@@ -70,7 +76,13 @@ class Solver:
             self.known[vector] = found
             if isinstance(found, Expression):
                 self.composites.append((found, vector))
-        return found.with_hint(vector[0]) if isinstance(found, Expression) else found
+        return self.hinted(found, vector[0]) if isinstance(found, Expression) else found
+
+    def hinted(self, expression: Expression, value: Number) -> Expression:
+        """The expression with a hint, unless data choose its value."""
+        if self.unhinted and not self.unhinted.isdisjoint(expression.symbols()):
+            return expression.with_hint(None)
+        return expression.with_hint(value)
 
     def real(self, values: Sequence[float]) -> Expression | float:
         """A float expression: of a size, a quotient of two, or the root of one."""
@@ -80,16 +92,17 @@ class Solver:
             for made in self._reals(base):
                 found = [made.evaluate(point) for point in self.points]
                 if all(float(one) == value for one, value in zip(found, values, strict=True)):
-                    return made.with_hint(values[0])
+                    return self.hinted(made, values[0])
             ratios = {value * size for value, size in zip(values, vector, strict=True)}
             if len(ratios) == 1:
-                return call("FloatTrueDiv", ratios.pop(), base).with_hint(values[0])
+                return self.hinted(call("FloatTrueDiv", ratios.pop(), base), values[0])
             made_of = self._bessel(base, vector, values)
             if made_of is not None:
-                return made_of.with_hint(values[0])
+                return self.hinted(made_of, values[0])
             scales = {value / size for value, size in zip(values, vector, strict=True) if size}
             if len(scales) == 1:
-                return call("Mul", scales.pop(), call("ToFloat", base)).with_hint(values[0])
+                made = call("Mul", scales.pop(), call("ToFloat", base))
+                return self.hinted(made, values[0])
         raise UnsolvedError(f"the values {list(values)}")
 
     def _bessel(
@@ -268,7 +281,7 @@ def chosen_points(
         for name in examples:
             lower, upper = limits[name]
             lower = max(lower, 2)
-            highest = lower + _SPAN if upper is None else max(lower, min(upper, lower + _SPAN))
+            highest = lower + SPAN if upper is None else max(lower, min(upper, lower + SPAN))
             point[name] = drawn.randint(lower if upper is None or upper > 2 else upper, highest)
         # Equal sizes would hide which of them a number is made of.
         key = tuple(sorted(point.items()))

@@ -14,8 +14,9 @@ from typing import Any
 from aten._core.base.keys import ExcludeDispatchKeyGuard
 from aten._core.tensor.tensor import Tensor
 from aten.backends.modes import KEYS_OF_MODES
+from aten.export.data_sizes import DataSize
 from aten.export.dimensions import CaptureError, Dynamic
-from aten.export.solving import Solver, UnsolvedError
+from aten.export.solving import Solver, UnsolvedError, call
 from aten.export.tracing import Trace
 from aten.graph.ir import Graph, Node, TensorMeta
 from aten.graph.symbolic import Expression
@@ -66,6 +67,10 @@ class Unified:
         self.computed: dict[Expression, Node] = {}
         self.graphs: dict[str, Graph] = {}
         self.in_region = False
+        # Where sizes that data choose are read.
+        self.chosen: dict[str, tuple[Node, int]] = {}
+        # Calls that give nothing, and stay.
+        self.checks: list[Node] = []
         self.numbers = numbers or {}
         # Calls by their names, without those that compute sizes, and what they were called with.
         self.recorded: set[str] = set()
@@ -189,6 +194,16 @@ class Unified:
         self.recorded.add(node.name)
         self.arguments[node] = self.symbolic([list(one) for one in _arguments(peers)])
         self.known(peers, node)
+        self.note_chosen(node)
+
+    def note_chosen(self, node: Node) -> None:
+        """Notes where sizes that data choose can be read from a call's result."""
+        record = node.meta.get("val")
+        if self.in_region or not isinstance(record, TensorMeta):
+            return
+        for dim, size in enumerate(record.shape):
+            if isinstance(size, Expression) and size.is_symbol:
+                self.chosen.setdefault(size.head, (node, dim))
 
     def unify_region(self, peers: tuple[Node, ...]) -> None:
         """A function that an operator takes, as a graph."""
@@ -288,7 +303,10 @@ class Unified:
         return node
 
     def size_of(self, symbol: Expression) -> Node:
-        """A symbol's node, from an input's size: the size is factor * symbol + offset."""
+        """A symbol's node, from an input's size: the size is factor * symbol + offset. What data
+        choose is the size of a result."""
+        if symbol.head in self.solver.unhinted:
+            return self.call("sym_size_int", "aten.sym_size.int", self.chosen[symbol.head], symbol)
         name, dim, dynamic = self.sources[symbol.head]
         size = self._sized(symbol, dynamic)
         if dim is None:
@@ -334,9 +352,29 @@ class Unified:
     def call(self, name: str, target: str, args: tuple[Any, ...], value: Expression) -> Node:
         hint = value.evaluate(self.solver.points[0])
         node = Node(self.free_name(name), "call_function", target, args)
-        node.meta["val"] = value.with_hint(float(hint) if kind_of(value) == "sym_float" else hint)
+        hint = float(hint) if kind_of(value) == "sym_float" else hint
+        node.meta["val"] = self.solver.hinted(value, hint)
         self.calls.append(node)
         return node
+
+    def check_least(self, size: DataSize, least: int) -> None:
+        """Lets the program check, where it learns a size that data choose, that it is no less."""
+        symbol = Expression(size.name)
+        calls = self.calls
+        source, _ = self.chosen[size.name]
+        place = calls.index(self.computed.get(symbol, source)) + 1
+        self.calls = []
+        node = self.compute(symbol)
+        holds = self.call("ge", "operator.ge", (node, least), call("GreaterThan", symbol, least))
+        message = f"{size} is less than {least}, for which the program was not exported"
+        check = Node(
+            self.free_name("_assert_scalar"),
+            "call_function",
+            "aten._assert_scalar.default",
+            (holds, message),
+        )
+        self.checks.append(check)
+        self.calls = [*calls[:place], *self.calls, check, *calls[place:]]
 
     def free_name(self, name: str) -> str:
         count, made = 0, name
@@ -365,11 +403,13 @@ def pruned(
     calls: list[Node],
     returned: tuple[Any, ...],
     graphs: Mapping[str, Graph] | None = None,
+    checks: Sequence[Node] = (),
 ) -> Graph:
-    """A graph of the calls that something is used of."""
+    """A graph of the calls that something is used of, and of checks whose sizes are."""
     output = Node("output", "output", "output", (returned,))
     graph = Graph()
-    graph.nodes = [*graph_inputs, *used_calls(calls, output), output]
+    used = used_calls(calls, Node("output", "output", "output", ((*returned, *checks),)))
+    graph.nodes = [*graph_inputs, *used, output]
     graph.subgraphs = {
         node.target: graphs[node.target]
         for node in graph.nodes
@@ -378,11 +418,14 @@ def pruned(
     return graph
 
 
-def explained(error: DifferingError, traces: Sequence[Trace], sizes: str) -> CaptureError:
+def explained(
+    error: DifferingError, traces: Sequence[Trace], sizes: str, is_of_data: bool = False
+) -> CaptureError:
     """The error for users: which line does other things for other sizes."""
     place = traces[0].place(error.node) if error.node is not None else None
     where = "" if place is None else f"{place}: {place.source!r}: "
+    advice = "Give that size no Dim, if it has one" if is_of_data else "Give that size no Dim"
     return CaptureError(
         f"{where}the program branches on a dynamic size ({sizes}): {error.reason}. "
-        f"Give that size no Dim, or say with aten.cond what is to be decided while it runs"
+        f"{advice}, or say with aten.cond what is to be decided while it runs"
     )

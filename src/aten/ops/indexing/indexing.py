@@ -23,6 +23,7 @@ from aten.ops.indexing.scatter import (
     in_order_of,
     spread,
 )
+from aten.ops.unknown_sizes import unknown_count
 from aten.prims import Number
 from aten.registry import ops
 
@@ -48,15 +49,44 @@ def common_shape(
 
 
 def check_mask(self: Tensor, mask: Tensor, position: int, dim: int) -> None:
-    """Raises IndexError where the sizes of a mask are not those of `self` from `dim` on."""
+    """Raises IndexError where the sizes of a mask are not those of `self` from `dim` on,
+    NoElementsError for a mask without data."""
     if not has_data(mask):
         raise NoElementsError("index: a mask's elements are not known on the meta device")
+    check_mask_sizes(self, mask, position, dim)
+
+
+def check_mask_sizes(self: Tensor, mask: Tensor, position: int, dim: int) -> None:
+    """Raises IndexError where the sizes of a mask are not those of `self` from `dim` on."""
     for place, size in enumerate(mask.shape):
         if dim + place >= self.dim() or self.size(dim + place) != size:
             raise IndexError(
                 f"The shape of the mask {list(mask.shape)} at index {place} does not match the "
                 f"shape of the indexed tensor {list(self.shape)} at index {dim + place}"
             )
+
+
+def with_known_masks(self: Tensor, indices: Indices) -> Indices:
+    """Indices in the place of masks without data, as many as are said to be chosen.
+
+    Where other indices say how many there are, masks choose as many. Raises NoElementsError where
+    nobody says, IndexError where the sizes of a mask are not those of `self`.
+    """
+    masks = [one for one in indices if one is not None and is_unknown_mask(one)]
+    if not masks:
+        return indices
+    others = [one for one in indices if one is not None and one.dtype.name in INDEX_TYPES]
+    count = common_shape([one.shape for one in others])[-1:] if others else ()
+    if not count or count[0] == 1:
+        count = (unknown_count("index", *masks),)
+    made: list[Tensor | None] = []
+    for position, one in enumerate(indices):
+        if one is None or not is_unknown_mask(one):
+            made.append(one)
+            continue
+        check_mask_sizes(self, one, position, len(made))
+        made.extend(one.new_empty(count, dtype=INT64) for _ in range(one.dim()))
+    return made
 
 
 def is_unknown_mask(index: Tensor) -> bool:
@@ -191,15 +221,15 @@ def index(self: Tensor, indices: Indices) -> Tensor:
     them was, or to the front where others lie between them. Raises IndexError for indices of other
     dtypes, that are too many, out of range, or do not broadcast.
     """
-    self, indices = _with_place_for_masks(self, indices)
-    choice = _Choice(self, indices)
+    self, indices = with_place_for_masks(self, indices)
+    choice = _Choice(self, with_known_masks(self, indices))
     window = choice.window()
     if window.numel() == 0:
         return self.new_empty(choice.shape())
     return choice.arranged(ops.prims.gather(choice.flat, window, 0))
 
 
-def _with_place_for_masks(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
+def with_place_for_masks(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
     """Masks without dimensions choose all or nothing: of a dimension that is put there for them."""
     if all(one is None or one.dim() or one.dtype.name in INDEX_TYPES for one in indices):
         return self, indices
@@ -230,7 +260,7 @@ def index_put(self: Tensor, indices: Indices, values: Tensor, accumulate: bool =
     if any(one is not None and is_unknown_mask(one) for one in indices):
         return self.clone()
     shape = self.shape
-    self, indices = _with_place_for_masks(self, indices)
+    self, indices = with_place_for_masks(self, indices)
     choice = _Choice(self, indices)
     source = expanded_values(values, choice.shape())
     window = choice.window()

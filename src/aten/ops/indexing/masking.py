@@ -10,6 +10,7 @@ from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import converted, op
 from aten.ops.indexing.indexing import common_shape
 from aten.ops.indexing.scatter import INT64
+from aten.ops.unknown_sizes import unknown_count
 from aten.ops.value_checks import fits, scalar_fill
 from aten.prims import Value
 from aten.prims import elementwise as p
@@ -87,11 +88,9 @@ def _with_dimension(self: Tensor) -> Tensor:
 
 
 def check_masked_select(self: Tensor, mask: Tensor) -> None:
-    """Raises RuntimeError for a mask of another dtype, NotImplementedError without elements."""
+    """Raises RuntimeError for a mask of another dtype."""
     if mask.dtype.name != "bool":
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    require_elements("masked_select", mask)
-    require_elements("masked_select", self)
 
 
 @op("masked_select", exact_out=True)
@@ -99,6 +98,8 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     """The elements, in order, where `mask`, broadcast with `self`, is true; 1-d."""
     check_masked_select(self, mask)
     shape = common_shape((self.shape, mask.shape), RuntimeError)
+    if not (has_data(mask) and has_data(self)):
+        return self.new_empty((unknown_count("masked_select", mask.expand(shape)),))
     places = ops.prims.nonzero(mask.expand(shape).reshape((-1,))).reshape((-1,))
     if places.numel() == 0:
         return self.new_empty((0,))
@@ -149,7 +150,10 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 @op("nonzero", exact_out=True)
 def nonzero(self: Tensor) -> Tensor:
     """The indices of elements that are not zero, one row each, in row-major order."""
-    require_elements("nonzero", self)
+    if not has_data(self):
+        # One column after the other in memory.
+        count = unknown_count("nonzero", self)
+        return self.new_empty((self.dim(), count), dtype=INT64).transpose(0, 1)
     return ops.prims.nonzero(self)  # type: ignore[no-any-return]
 
 

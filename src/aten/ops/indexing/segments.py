@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from aten._core.base.device import MEMORY_FORMATS
 from aten._core.base.dtypes import DTYPES
-from aten._core.base.errors import NoElementsError
 from aten._core.tensor.making import has_data
 from aten._core.tensor.tensor import Tensor
 from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op, operation_type
 from aten.ops.indexing.scatter import INDEX_TYPES, INT64, integer
 from aten.ops.requirements import refusal
+from aten.ops.unknown_sizes import unknown_size
 from aten.prims import Number
 from aten.registry import ops
 
@@ -50,9 +50,10 @@ def check_repeats(repeats: Tensor) -> None:
 
 
 def counted_repeats(repeats: Tensor) -> int:
-    """The sum of all counts. Raises RuntimeError where one of them is negative."""
+    """The sum of all counts. Raises RuntimeError where one of them is negative, NoElementsError
+    where nobody knows them."""
     if not has_data(repeats):
-        raise NoElementsError("repeat_interleave: the meta device needs output_size")
+        return unknown_size("repeat_interleave", (repeats,), 0, None)
     if repeats.numel() == 0:
         return 0
     if bool((repeats < 0).any()):
@@ -119,16 +120,20 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
         raise refusal("bincount_cpu", self.dtype)
     if minlength < 0:
         raise RuntimeError(f"bincount: minlength must not be negative, got {minlength}")
-    if not has_data(self):
-        raise NoElementsError("bincount: the elements are not known on the meta device")
-    if self.dim() != 1 or (self.numel() and integer(self.min()) < 0):
+    is_known = has_data(self)
+    if self.dim() != 1 or (is_known and self.numel() and integer(self.min()) < 0):
         raise RuntimeError("bincount: expected a vector of integers that are not negative")
     if weights is not None and weights.shape != self.shape:
         raise RuntimeError(
             f"bincount: expected as many weights as elements, got {list(weights.shape)} for "
             f"{list(self.shape)}"
         )
-    count = max(integer(self.max()) + 1 if self.numel() else 0, minlength)
+    if not self.numel():
+        count = minlength
+    elif is_known:
+        count = max(integer(self.max()) + 1, minlength)
+    else:
+        count = unknown_size("bincount", (self, minlength), minlength, None)
     if weights is None or not self.numel():
         made, given = self.new_zeros((count,), dtype=INT64), self.new_ones((), dtype=INT64)
         given = given.expand(self.shape)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from aten._core.base.dtypes import DTYPES
-from aten._core.base.errors import NoElementsError
 from aten._core.tensor.making import has_data
 from aten._core.tensor.tensor import Tensor
 from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
 from aten.ops.requirements import refusal
 from aten.ops.sorting.sorting import differs_from_last
+from aten.ops.unknown_sizes import unknown_size
 from aten.registry import ops
 
 _INT64 = DTYPES["int64"]
@@ -28,6 +28,9 @@ def _unique2(
     Every NaN is an element of its own. What is not asked for is empty.
     """
     check_unique("unique", self)
+    if not has_data(self):
+        count = unknown_size("unique", (self,), 0, self.numel())
+        return _empty_results(self, count, return_inverse, return_counts)
     ordered, order = ops.aten.sort.stable(self.reshape((-1,)), stable=True, dim=0)
     begins = _changes(comparable(ordered))
     values = ops.aten.masked_select(ordered, begins)
@@ -57,6 +60,8 @@ def unique_dim(
     Raises IndexError for a dimension out of range, RuntimeError where slices have no elements.
     """
     slices, rows = checked_slices("unique_dim", self, dim)
+    if not has_data(self):
+        return _empty_slices("unique_dim", self, slices, dim)
     return results_along(slices, rows, dim, _order_of_rows(rows))
 
 
@@ -68,6 +73,9 @@ def unique_consecutive(
     if dim is not None:
         return ops.aten.unique_dim_consecutive(self, dim)
     check_unique("unique", self)
+    if not has_data(self):
+        count = unknown_size("unique_consecutive", (self,), 0, self.numel())
+        return _empty_results(self, count, return_inverse, return_counts)
     flat = self.reshape((-1,))
     begins = _changes(comparable(flat))
     values = ops.aten.masked_select(flat, begins)
@@ -82,8 +90,30 @@ def unique_dim_consecutive(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The slices of `dim` that differ from the one before them."""
     slices, rows = checked_slices("unique", self, dim)
+    if not has_data(self):
+        return _empty_slices("unique_dim_consecutive", self, slices, dim)
     order = ops.aten.arange(len(rows), dtype=_INT64, device=self.device)
     return results_along(slices, rows, dim, order)
+
+
+def _empty_results(
+    self: Tensor, count: int, return_inverse: bool, return_counts: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """So many different elements, of which nothing is known."""
+    nothing = self.new_empty((0,), dtype=_INT64)
+    places = self.new_empty(self.shape, dtype=_INT64) if return_inverse else nothing
+    counts = self.new_empty((count,), dtype=_INT64) if return_counts else nothing
+    return self.new_empty((count,)), places, counts
+
+
+def _empty_slices(
+    name: str, self: Tensor, slices: Tensor, dim: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The different slices of `dim`, of which nothing is known."""
+    count = unknown_size(name, (self, dim % self.dim()), 0, len(slices))
+    places = self.new_empty((len(slices),), dtype=_INT64)
+    values = slices.new_empty((count, *slices.shape[1:])).movedim(0, dim)
+    return values, places, self.new_empty((count,), dtype=_INT64)
 
 
 def checked_slices(name: str, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -102,11 +132,9 @@ def checked_slices(name: str, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 
 def check_unique(name: str, self: Tensor) -> None:
-    """Raises NotImplementedError for elements without an order, or that are not known."""
+    """Raises NotImplementedError for elements without an order."""
     if self.dtype.is_complex or self.dtype.name.startswith("float8"):
         raise refusal(name, self.dtype)
-    if not has_data(self):
-        raise NoElementsError(f"{name}: the elements are not known on the meta device")
 
 
 def comparable(rows: Tensor) -> Tensor:

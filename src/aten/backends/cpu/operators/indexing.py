@@ -26,6 +26,8 @@ from aten.ops.indexing.indexing import (
     check_take,
     checked_selection,
     expanded_values,
+    with_known_masks,
+    with_place_for_masks,
 )
 from aten.ops.indexing.scatter import INDEX_TYPES, as_int64, at_least_vector
 from aten.registry import ops
@@ -48,6 +50,9 @@ def index(self: Tensor, indices: Indices) -> Tensor:
         given = indices[alone]
         assert given is not None
         return take_slices(self, alone, given, True)
+    if self.is_meta:
+        self, indices = with_place_for_masks(self, indices)
+        indices = with_known_masks(self, indices)
     mask = indices[0] if len(indices) == 1 else None
     if mask is not None and mask.dtype.name in MASK_TYPES and mask.shape == self.shape:
         check_mask(self, mask, 0, 0)

@@ -1,0 +1,117 @@
+"""Sizes that data choose: while a program is traced, numbers are drawn for them.
+
+An operator whose result is as large as data say (`nonzero`, `unique`) gives a fake result of a
+size drawn for that trace, the same one for the same operands. Across traces it is one more size
+that differs, `u0`, `u1`, ... in the order of the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from random import Random
+from typing import Any, NamedTuple
+
+from aten._core.tensor.tensor import Tensor
+from aten.export.solving import LARGE, SPAN
+from aten.ops.unknown_sizes import saying
+
+ORDINARY, SMALLEST, LARGEST = "ordinary", "smallest", "largest"
+
+
+class DataSize(NamedTuple):
+    """A size in one trace that data choose.
+
+    Attributes:
+        name: the symbol.
+        counted: what is counted, `nonzero` say.
+        value: what was drawn.
+        least, most: what it may be for any data; None where there is no limit.
+    """
+
+    name: str
+    counted: str
+    value: int
+    least: int
+    most: int | None
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.counted})"
+
+
+class Draws:
+    """The sizes of one trace that data choose.
+
+    Args:
+        seed: other seeds draw other numbers.
+        kind: whether numbers are drawn, or are the smallest of at least 2, or the largest.
+        given: numbers by the symbols' names, in the place of drawn ones.
+        within: no number is larger than data allow. Where they allow few, these may be too few to
+            tell what a number is made of.
+
+    Attributes:
+        found: what was drawn, in order.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        kind: str = ORDINARY,
+        given: Mapping[str, int] | None = None,
+        within: bool = True,
+    ) -> None:
+        self.found: list[DataSize] = []
+        self._kind = kind
+        self._given = given or {}
+        self._within = within
+        self._random = Random(seed)
+        # By what it is of. Storages are kept, so that no other one gets the identity.
+        self._known: dict[Any, DataSize] = {}
+        self._kept: list[Any] = []
+
+    def __str__(self) -> str:
+        return ", ".join(f"{one} = {one.value}" for one in self.found)
+
+    @property
+    def point(self) -> dict[str, int]:
+        return {one.name: one.value for one in self.found}
+
+    def in_force(self) -> AbstractContextManager[None]:
+        """Lets operators on this thread take their sizes from here."""
+        return saying(self)
+
+    def size(self, name: str, operands: Sequence[object], least: int, most: int | None) -> int:
+        """The number for what is counted of these operands."""
+        key = name, *map(self._identity, operands)
+        known = self._known.get(key)
+        if known is None:
+            symbol = f"u{len(self.found)}"
+            value = self._drawn(symbol, least, most if self._within else None)
+            known = self._known[key] = DataSize(symbol, name, value, least, most)
+            self.found.append(known)
+        return known.value
+
+    def _drawn(self, symbol: str, least: int, most: int | None) -> int:
+        lowest = max(least, 2)
+        highest = lowest + SPAN if most is None else max(lowest, min(most, lowest + SPAN))
+        value = self._random.randint(lowest, highest)
+        if self._kind == SMALLEST:
+            value = lowest
+        elif self._kind == LARGEST:
+            large = LARGE - len(self.found) - 1
+            value = max(lowest, large if most is None else min(most, large))
+        value = max(self._given.get(symbol, value), least)
+        return value if most is None else min(value, most)
+
+    def _identity(self, operand: object) -> Any:
+        if not isinstance(operand, Tensor):
+            return operand
+        storage = operand.untyped_storage()
+        self._kept.append(storage)
+        where = id(storage), operand.storage_offset(), tuple(operand.shape), operand.stride()
+        return *where, operand.dtype.name
+
+
+def refused() -> AbstractContextManager[None]:
+    """Lets no operator on this thread give a result whose size data choose."""
+    return saying(None)
