@@ -22,10 +22,6 @@ _FEW = 12  # sizes of which a few drawn ones may not tell what is made of them
 Sources = Mapping[str, tuple[str, "int | None", Dynamic]]
 
 
-class _TooFewError(CaptureError):
-    """Data allow too few sizes to tell from them what numbers are made of."""
-
-
 class _Program(NamedTuple):
     """What is captured; see `captured`."""
 
@@ -66,8 +62,6 @@ def captured(
         try:
             return _Capture(program, within=False).found()
         except CaptureError:
-            if isinstance(error, _TooFewError):
-                raise
             raise error from None
 
 
@@ -110,7 +104,7 @@ class _Capture:
         self.add(self.examples)
         if not self.symbols and not self.data:
             return Unified(self.traces, Solver([{}]), self.program.sources), {}
-        count = Solver.points_needed(len(self.symbols) + len(self.data))
+        count = Solver.points_needed(len(self.symbols), len(self.data))
         for sizes in self.further(count, [])[1:]:
             self.add(sizes)
         found = self.unified()
@@ -214,7 +208,7 @@ class _Capture:
     def check_data(self) -> None:
         """Data choose the same sizes in all traces, and these can be told apart.
 
-        Raises DifferingError and _TooFewError.
+        Raises DifferingError, and CaptureError where data allow too few sizes for that.
         """
         kinds = [[one.counted for one in draws.found] for draws in self.draws]
         if any(one != kinds[0] for one in kinds):
@@ -224,7 +218,7 @@ class _Capture:
         taken = [tuple(point[name] for point in self.sizes) for name in self.symbols]
         for size, vector in zip(self.data, values, strict=True):
             if len(set(vector)) == 1 or vector in taken:
-                raise _TooFewError(
+                raise CaptureError(
                     f"data allow too few sizes {size} to find what depends on it: "
                     f"{size.least} to {size.most}"
                 )
@@ -257,7 +251,7 @@ class _Capture:
             ranges[one.name] = self.range_of(found, str(one), one.name, one.least, one.most)
         lowest = {one.name: ranges[one.name].lower or 0 for one in chosen}
         if len(chosen) > 1 and not self.holds(found, lowest):
-            listed = ", ".join(f"{name} = {value}" for name, value in lowest.items())
+            listed = ", ".join(f"{one} = {lowest[one.name]}" for one in chosen)
             raise CaptureError(f"the program is another one for {listed} together")
         for one in chosen:
             if lowest[one.name] > one.least:
@@ -296,11 +290,12 @@ class _Capture:
 
 def _first_difference(traces: Sequence[Trace]) -> Node | None:
     """The first trace's call that is another one in another trace."""
-    calls: list[list[Node]] = [one.calls for one in traces]
-    for group in zip(*calls, strict=False):
+    first: Node | None = None
+    for group in zip(*(one.calls for one in traces), strict=False):
+        first = group[0]
         if len({one.target for one in group}) > 1:
-            return group[0]
-    return calls[0][-1] if calls[0] else None
+            break
+    return first
 
 
 def _outermost(

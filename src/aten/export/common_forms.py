@@ -8,8 +8,11 @@ from typing import Any
 
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
+from aten.export.data_sizes import is_sized_by_data
+from aten.ops.indexing.indexing import MASK_TYPES
 from aten.registry import find_operator, operator, ops
 from aten.transforms.decompositions import Decompose, core_kernels, decomposition_of
+from aten.transforms.trees import tensors_in
 
 
 def _fma(self: Tensor, other: Tensor, addend: Tensor) -> Any:
@@ -51,13 +54,27 @@ _WHOLE = (
 
 
 class DecomposeForFiles(Decompose):
-    """Takes operators apart to a set, but for those that `core_form` has a form of."""
+    """Takes operators apart to a set, but for those that `core_form` has a form of, and those that
+    look at data to know how large a result is."""
 
     def call(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         whole = op.qualified_name in _CORE_FORMS or op.name.startswith(_WHOLE)
-        if self.to == "core" and whole:
+        if (self.to == "core" and whole) or _picks_by_mask(op, args, kwargs):
+            return op(*args, **kwargs)
+        if is_sized_by_data(op, args, kwargs):
             return op(*args, **kwargs)
         return super().call(op, args, kwargs)
+
+
+def _picks_by_mask(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether data choose which elements an operator reads or writes."""
+    place = next(
+        (place for place, one in enumerate(op._schema.arguments) if one.name == "indices"), None
+    )
+    if place is None:
+        return False
+    given = args[place] if place < len(args) else kwargs.get("indices")
+    return any(one.dtype.name in MASK_TYPES for one in tensors_in(given))
 
 
 Call = tuple[OpOverload, tuple[Any, ...], dict[str, Any]]

@@ -12,9 +12,17 @@ from contextlib import AbstractContextManager
 from random import Random
 from typing import Any, NamedTuple
 
+from aten._core.base.device import device
+from aten._core.base.keys import ExcludeDispatchKeyGuard
+from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
+from aten.backends.modes import KEYS_OF_MODES
 from aten.export.solving import LARGE, SPAN
+from aten.graph.pytree import map_tensors
 from aten.ops.unknown_sizes import saying
+from aten.registry import ops
+
+_META = device("meta")
 
 ORDINARY, SMALLEST, LARGEST = "ordinary", "smallest", "largest"
 
@@ -68,6 +76,7 @@ class Draws:
         # By what it is of. Storages are kept, so that no other one gets the identity.
         self._known: dict[Any, DataSize] = {}
         self._kept: list[Any] = []
+        self._same: dict[int, int] = {}
 
     def __str__(self) -> str:
         return ", ".join(f"{one} = {one.value}" for one in self.found)
@@ -91,6 +100,10 @@ class Draws:
             self.found.append(known)
         return known.value
 
+    def same(self, one: Tensor, other: Tensor) -> None:
+        """Lets tensors with memory of their own have the same elements."""
+        self._same[self._storage(one)] = self._storage(other)
+
     def _drawn(self, symbol: str, least: int, most: int | None) -> int:
         lowest = max(least, 2)
         highest = lowest + SPAN if most is None else max(lowest, min(most, lowest + SPAN))
@@ -106,10 +119,31 @@ class Draws:
     def _identity(self, operand: object) -> Any:
         if not isinstance(operand, Tensor):
             return operand
-        storage = operand.untyped_storage()
+        where = operand.storage_offset(), tuple(operand.shape), operand.stride()
+        return self._storage(operand), *where, operand.dtype.name
+
+    def _storage(self, tensor: Tensor) -> int:
+        storage = tensor.untyped_storage()
         self._kept.append(storage)
-        where = id(storage), operand.storage_offset(), tuple(operand.shape), operand.stride()
-        return *where, operand.dtype.name
+        return self._same.get(id(storage), id(storage))
+
+
+def is_sized_by_data(op: OpOverload, args: Any, kwargs: Any) -> bool:
+    """Whether data choose the size of what an operator gives for arguments like these."""
+    if "dynamic_output_shape" not in op.entry.tags:
+        return False
+    draws = Draws(0)
+    with ExcludeDispatchKeyGuard(KEYS_OF_MODES), draws.in_force():
+        given, named = map_tensors(_without_data, (args, kwargs))
+        op(*given, **named)
+    return bool(draws.found)
+
+
+def _without_data(tensor: Tensor) -> Tensor:
+    made: Tensor = ops.aten.empty_strided(
+        tensor.shape, tensor.stride(), dtype=tensor.dtype, device=_META
+    )
+    return made
 
 
 def refused() -> AbstractContextManager[None]:

@@ -11,7 +11,7 @@ from aten.export.comparing import Point
 from aten.export.dimensions import Dim, Dynamic, Symbol
 from aten.export.exporting import MUTATIONS, Sources, argument_of
 from aten.export.tracing import Trace, trace
-from aten.export.unification import Unified, pruned
+from aten.export.unification import Unified, pruned, ranges_of
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Node, TensorMeta
 from aten.graph.operators import resolve_graph
@@ -152,12 +152,6 @@ def _with_graph(
         )
         inputs.insert(first_user, spec)
         placeholders.insert(first_user, node)
-    # Sizes that data choose have new names.
-    kept = {
-        name: limits
-        for name, limits in program.range_constraints.items()
-        if name in ranges or not name.startswith("u")
-    }
     returned: list[Any] = []
     outputs: list[OutputSpec] = []
     for written, value in unified.mutations.items():
@@ -168,12 +162,14 @@ def _with_graph(
     for result, old in zip(unified.results, program.graph_signature.output_specs, strict=True):
         returned.append(result)
         outputs.append(OutputSpec(old.kind, argument_of(result), old.target))
+    returns = tuple(returned)
+    graph = pruned(placeholders, unified.calls, returns, unified.graphs, unified.checks)
     return ExportedProgram(
-        pruned(placeholders, unified.calls, tuple(returned), unified.graphs, unified.checks),
+        graph,
         ExportGraphSignature(inputs, outputs),
         program.state_dict,
         constants,
-        {**kept, **ranges},
+        ranges_of(graph, {**program.range_constraints, **ranges}),
         call_spec=program.call_spec,
         guards=program.guards,
         dialect=dialect,

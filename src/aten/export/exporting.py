@@ -15,7 +15,7 @@ from aten.export.capturing import captured
 from aten.export.comparing import Point
 from aten.export.dimensions import CaptureError, Dim, DimHint, Dynamic, DynamicSizes
 from aten.export.tracing import Trace, trace
-from aten.export.unification import Unified, pruned
+from aten.export.unification import Unified, pruned, ranges_of
 from aten.graph import pytree
 from aten.graph.ir import Node, TensorMeta
 from aten.graph.program import CallSpec, ExportedProgram
@@ -225,7 +225,7 @@ class _Exporter:
             ExportGraphSignature([spec for _, spec in inputs], outputs),
             _kept_state(self.module),
             {**tensors, **constants},
-            ranges,
+            ranges_of(graph, ranges),
             call_spec=self._call_spec(unified.traces[0]),
             dialect="TRAINING",
             example_inputs=self.given,

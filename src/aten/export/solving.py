@@ -18,6 +18,7 @@ from aten.graph.symbolic_functions import FUNCTIONS
 
 _LARGEST_DIVISOR = 64
 _DEEPEST_PRODUCT = 3
+_FEW = 4
 _ROUNDING = 4 * 2.0**-52
 SPAN = 40  # how far above their least value sizes are drawn
 LARGE = 10_007  # a size where there is no limit
@@ -59,9 +60,15 @@ class Solver:
             self.known[vector] = symbol
 
     @staticmethod
-    def points_needed(symbols: int) -> int:
-        """How many points decide between the sums and products that are looked for."""
-        return 1 + symbols + symbols * (symbols + 1) // 2 + 3
+    def points_needed(symbols: int, chosen: int = 0) -> int:
+        """How many points decide between the sums and products that are looked for.
+
+        Products with sizes that data choose, of which there may be dozens, are among the terms of
+        sums only where sizes are few.
+        """
+        count = symbols + chosen
+        multiplied = count if count <= _FEW else symbols
+        return 1 + count + multiplied * (multiplied + 1) // 2 + 3
 
     def integer(self, vector: Vector) -> Expression | int:
         """An integer expression, with its value at the first point as the hint, where it has one.
@@ -150,11 +157,13 @@ class Solver:
         """A linear expression of the sizes, or one of the second degree."""
         varying = [one for one in self.symbols if len(set(one[1])) > 1]
         linear = [([symbol], values) for symbol, values in varying]
-        products = [
-            ([left[0], right[0]], tuple(a * b for a, b in zip(left[1], right[1], strict=True)))
-            for left, right in combinations_with_replacement(varying, 2)
-        ]
-        for basis in (linear, linear + products):
+        given = [one for one in varying if one[0].head not in self.unhinted]
+        for multiplied in ([], given, varying):
+            products = [
+                ([left[0], right[0]], tuple(a * b for a, b in zip(left[1], right[1], strict=True)))
+                for left, right in combinations_with_replacement(multiplied, 2)
+            ]
+            basis = linear + products
             if len(basis) + 1 >= len(vector):
                 continue
             found = _combination([values for _, values in basis], vector)

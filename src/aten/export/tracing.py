@@ -19,12 +19,15 @@ from aten.export.dimensions import CaptureError
 from aten.export.places import Place, Provenance, place_of_error, provenance
 from aten.export.regions import Region, RegionRecorder, Regions
 from aten.grad_mode import no_grad
-from aten.graph.ir import Node
+from aten.graph.ir import Node, map_nodes
 from aten.graph.pytree import TreeSpec, flattened
+from aten.ops.unknown_sizes import saying_now
+from aten.registry import USER_DEFINED
 from aten.transforms import FakeTensorMode, Functionalize
 
 _DATA_ERRORS = (DataDependentOutputException, DynamicOutputShapeException, NoElementsError)
 _COPY = "aten::copy_"
+_SEEDED = "nondeterministic_seeded"
 
 
 class Tracer(RegionRecorder):
@@ -43,6 +46,9 @@ class Tracer(RegionRecorder):
         self.mutations: dict[Node, Node] = {}
         self.came_from: dict[Node, Provenance] = {}
         self.taken: set[str] = set()
+        # Calls that give the same: the first one's result by what is called, and the first ones.
+        self.firsts: dict[str, tuple[Node, Tensor]] = {}
+        self.first_of: dict[Node, Node] = {}
 
     def inner(self) -> Tracer:
         made = Tracer(self.until, self.modules, self.to)
@@ -82,6 +88,31 @@ class Tracer(RegionRecorder):
         results = op(*args, **kwargs)
         form = core_form(op, args, kwargs, results) if self.to == "core" else None
         return self.recorded(*(form or (op, args, kwargs)), results)
+
+    def recorded(
+        self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], results: Any
+    ) -> Any:
+        made = super().recorded(op, args, kwargs, results)
+        if isinstance(results, Tensor):
+            self.note_same(op, self.calls[-1], results)
+        return made
+
+    def note_same(self, op: OpOverload, node: Node, result: Tensor) -> None:
+        """Notes calls that give what others gave: data choose the same sizes by them."""
+        sizes = saying_now()
+        # Of memory nobody wrote to, drawn numbers and functions of others nobody knows.
+        unknown = op.entry.kind in ("factory", USER_DEFINED) or _SEEDED in op.entry.tags
+        if sizes is None or unknown:
+            return
+
+        def first(one: Node) -> Node:
+            return self.first_of.get(one, one)
+
+        called = f"{node.target} {map_nodes(node.args, first)} {map_nodes(node.kwargs, first)}"
+        known, same = self.firsts.setdefault(called, (node, result))
+        self.first_of[node] = known
+        if known is not node and op.entry.kind != "view":
+            sizes.same(result, same)
 
     def written(self, target: Tensor, value: Tensor) -> Tensor:
         """What a tensor from outside holds at the end."""

@@ -8,7 +8,7 @@ line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from aten._core.base.keys import ExcludeDispatchKeyGuard
@@ -19,7 +19,7 @@ from aten.export.dimensions import CaptureError, Dynamic
 from aten.export.solving import Solver, UnsolvedError, call
 from aten.export.tracing import Trace
 from aten.graph.ir import Graph, Node, TensorMeta
-from aten.graph.symbolic import Expression
+from aten.graph.symbolic import Expression, ValueRange
 from aten.graph.writing.expressions import kind_of
 from aten.registry import ops
 from aten.transforms.recording import used_calls
@@ -366,7 +366,7 @@ class Unified:
         self.calls = []
         node = self.compute(symbol)
         holds = self.call("ge", "operator.ge", (node, least), call("GreaterThan", symbol, least))
-        message = f"{size} is less than {least}, for which the program was not exported"
+        message = f"{size} is below {least}, where what was exported does something else"
         check = Node(
             self.free_name("_assert_scalar"),
             "call_function",
@@ -416,6 +416,21 @@ def pruned(
         if graphs is not None and node.op == "get_attr"
     }
     return graph
+
+
+def ranges_of(graph: Graph, ranges: Mapping[str, ValueRange]) -> dict[str, ValueRange]:
+    """The ranges of symbols that something in the graph is recorded with."""
+    used = {name for node in graph.nodes for name in _symbols_of(node.meta.get("val"))}
+    return {name: limits for name, limits in ranges.items() if name in used}
+
+
+def _symbols_of(record: Any) -> Iterator[str]:
+    if isinstance(record, Expression):
+        yield from record.symbols()
+    elif isinstance(record, (list, tuple)):
+        # A tensor's record is a tuple, of sizes and strides among others.
+        for one in record:
+            yield from _symbols_of(one)
 
 
 def explained(

@@ -17,6 +17,9 @@ class Sizes(Protocol):
     def size(self, name: str, operands: Sequence[object], least: int, most: int | None) -> int:
         """See `unknown_size`."""
 
+    def same(self, one: Tensor, other: Tensor) -> None:
+        """Lets tensors with memory of their own have the same elements."""
+
 
 class _InForce(threading.local):
     def __init__(self) -> None:
@@ -34,6 +37,11 @@ def saying(sizes: Sizes | None) -> Iterator[None]:
         yield
     finally:
         _in_force.entered.pop()
+
+
+def saying_now() -> Sizes | None:
+    """What says how large results are on this thread."""
+    return _in_force.entered[-1] if _in_force.entered else None
 
 
 def unknown_size(name: str, operands: Sequence[object], least: int, most: int | None) -> int:
@@ -58,7 +66,7 @@ def unknown_count(caller: str, *masks: Tensor) -> int:
 
 
 def _said(caller: str) -> Sizes:
-    sizes = _in_force.entered[-1] if _in_force.entered else None
+    sizes = saying_now()
     if sizes is None:
         raise NoElementsError(f"{caller}: the elements are not known on the meta device")
     return sizes

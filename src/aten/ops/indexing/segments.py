@@ -128,12 +128,11 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
             f"bincount: expected as many weights as elements, got {list(weights.shape)} for "
             f"{list(self.shape)}"
         )
-    if not self.numel():
-        count = minlength
-    elif is_known:
-        count = max(integer(self.max()) + 1, minlength)
+    if is_known:
+        count = max(integer(self.max()) + 1 if self.numel() else 0, minlength)
     else:
-        count = unknown_size("bincount", (self, minlength), minlength, None)
+        most = None if self.numel() else minlength
+        count = unknown_size("bincount", (self, minlength), minlength, most)
     if weights is None or not self.numel():
         made, given = self.new_zeros((count,), dtype=INT64), self.new_ones((), dtype=INT64)
         given = given.expand(self.shape)
