@@ -1,4 +1,4 @@
-"""Exported programs whose sizes data choose: which there are, and what is said where none can be."""
+"""Exported programs whose sizes data choose: which there are, and what is said where none can."""
 
 from __future__ import annotations
 

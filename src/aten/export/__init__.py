@@ -155,7 +155,8 @@ def export(
     The module runs on fake tensors: nothing is computed, and Python decides what it decides by
     types, sizes and numbers, which the program then checks of its inputs. Operators are functional;
     what is written to buffers and arguments is among the outputs. With `dynamic_shapes` the module
-    runs at several sizes, and every number that depends on them becomes an expression.
+    runs at several sizes, and every number that depends on them becomes an expression. So it does
+    where data choose sizes (`nonzero`, `x[mask]`), which are symbols `u0`, `u1`, ...
 
     Args:
         mod: a module, or a function of tensors.
