@@ -238,6 +238,27 @@ def test_many_sizes_take_no_more_traces_than_there_are_terms() -> None:
     same(program.module()(aten.arange(20.0, 50)), forward(aten.arange(20.0, 50)))
 
 
+@pytest.mark.parametrize("shapes", [None, ({0: ROWS},)], ids=["fixed", "rows"])
+@pytest.mark.parametrize("count", [2, 8, 40])
+def test_a_branch_on_all_elements_is_seen(count: int, shapes: Any) -> None:
+    def forward(x: aten.Tensor) -> aten.Tensor:
+        chosen = x[x > 0]
+        return chosen.sin() if chosen.numel() == x.numel() else chosen.cos()
+
+    with pytest.raises(CaptureError):
+        export(forward, (aten.ones(count),), dynamic_shapes=shapes)
+
+
+@pytest.mark.parametrize("value", range(2, 9))
+def test_a_branch_on_one_of_few_sizes_is_seen(value: int) -> None:
+    def forward(x: aten.Tensor) -> aten.Tensor:
+        chosen = x[x > 0]
+        return chosen.sin() if chosen.numel() == value else chosen.cos()
+
+    with pytest.raises(CaptureError):
+        export(forward, (aten.ones(8),))
+
+
 def line_of(function: Any, text: str) -> str:
     lines, start = inspect.getsourcelines(function)
     [place] = [number for number, line in enumerate(lines, start) if text in line]

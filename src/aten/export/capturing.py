@@ -17,7 +17,7 @@ from aten.graph.symbolic import ValueRange
 
 _CHECKS = 2  # traces at which what was found is tried
 _ROUNDS = 3
-_FEW = 12  # sizes of which a few drawn ones may not tell what is made of them
+_FEW = 12  # sizes of which those drawn may not tell what is made of them; all of them are tried
 
 Sources = Mapping[str, tuple[str, "int | None", Dynamic]]
 
@@ -53,14 +53,15 @@ def captured(
         allowed: whether the program is to run with these sizes; it is with the examples.
     """
     program = _Program(run, symbols, sources, numbers, allowed)
-    first = _Capture(program, within=True)
+    first = _Capture(program)
     try:
         return first.found()
     except CaptureError as error:
-        if not first.is_tight:
+        few = frozenset(one.name for one in first.data_limits() if _has_few(one))
+        if not few:
             raise
         try:
-            return _Capture(program, within=False).found()
+            return _Capture(program, few).found()
         except CaptureError:
             raise error from None
 
@@ -70,16 +71,16 @@ class _Capture:
 
     Args:
         program: what is traced.
-        within: sizes that data choose are no larger than data allow.
+        beyond: sizes of which data allow so few that larger ones are drawn, too.
 
     Attributes:
         data: the sizes that data choose, as the first trace met them.
     """
 
-    def __init__(self, program: _Program, within: bool) -> None:
+    def __init__(self, program: _Program, beyond: frozenset[str] = frozenset()) -> None:
         self.program = program
         self.symbols = program.symbols
-        self.within = within
+        self.beyond = beyond
         self.examples = {name: one.example for name, one in self.symbols.items()}
         self.limits = {name: (one.lower, one.upper) for name, one in self.symbols.items()}
         self.traces: list[Trace] = []
@@ -89,15 +90,6 @@ class _Capture:
     @property
     def data(self) -> list[DataSize]:
         return self.draws[0].found
-
-    @property
-    def is_tight(self) -> bool:
-        """Whether data allow few values of a size."""
-        return any(
-            one.most is not None and one.most - one.least < _FEW
-            for draws in self.draws
-            for one in draws.found
-        )
 
     def found(self) -> tuple[Unified, dict[str, ValueRange]]:
         """See `captured`."""
@@ -139,10 +131,12 @@ class _Capture:
         return [*made, *(known[place % len(known)] for place in range(count - len(made)))]
 
     def outermost(self, others: list[Point]) -> list[tuple[Point, str]]:
-        """The smallest and the largest sizes."""
+        """The smallest and the largest sizes, and the largest that data choose of the smallest."""
         least, most = _outermost(self.limits, len(self.limits) + len(self.data))
+        kinds: list[tuple[Point, str]] = [(least, SMALLEST), (most, LARGEST)]
+        kinds += [(least, LARGEST)] * bool(self.symbols and self.data)
         made: list[tuple[Point, str]] = []
-        for sizes, kind in ((least, SMALLEST), (most, LARGEST)):
+        for sizes, kind in kinds:
             if not self.program.allowed(sizes):
                 continue
             if self.data or sizes not in [*self.sizes, *others]:
@@ -150,7 +144,7 @@ class _Capture:
         return made
 
     def draw(self, kind: str = ORDINARY, given: Mapping[str, int] | None = None) -> Draws:
-        return Draws(len(self.traces), kind, given, self.within)
+        return Draws(len(self.traces), kind, given, self.beyond)
 
     def add(self, sizes: Point, kind: str = ORDINARY) -> None:
         """One more trace."""
@@ -230,7 +224,7 @@ class _Capture:
     def data_limits(self) -> list[DataSize]:
         """The sizes that data choose with limits that hold for all other sizes."""
         made = []
-        for group in zip(*(draws.found for draws in self.draws), strict=True):
+        for group in zip(*(draws.found for draws in self.draws), strict=False):
             least, most = {one.least for one in group}, {one.most for one in group}
             made.append(
                 group[0]._replace(
@@ -249,6 +243,7 @@ class _Capture:
         chosen = self.data_limits()
         for one in chosen:
             ranges[one.name] = self.range_of(found, str(one), one.name, one.least, one.most)
+            self.check_all(found, one)
         lowest = {one.name: ranges[one.name].lower or 0 for one in chosen}
         if len(chosen) > 1 and not self.holds(found, lowest):
             listed = ", ".join(f"{one} = {lowest[one.name]}" for one in chosen)
@@ -275,6 +270,18 @@ class _Capture:
             raise CaptureError(f"the program is another one for {shown} of {upper}")
         return ValueRange(lowest, upper)
 
+    def check_all(self, found: Unified, size: DataSize) -> None:
+        """Raises CaptureError where the program is another one for a size of at least 2, of which
+        data allow few."""
+        if not _has_few(size):
+            if size.name in self.beyond:
+                raise CaptureError(f"data allow too few sizes {size} to find what depends on it")
+            return
+        assert size.most is not None
+        for value in range(max(size.least, 2), size.most + 1):
+            if not self.holds(found, {size.name: value}):
+                raise CaptureError(f"the program is another one for {size} of {value}")
+
     def holds(self, found: Unified, given: Mapping[str, int]) -> bool:
         """Whether the program is the one found where some sizes are given."""
         sizes = {name: given.get(name, value) for name, value in self.examples.items()}
@@ -286,6 +293,10 @@ class _Capture:
         if [one.counted for one in draws.found] != [one.counted for one in self.data]:
             return False
         return agrees(found, traced, {**sizes, **draws.point})
+
+
+def _has_few(size: DataSize) -> bool:
+    return size.most is not None and size.most - size.least < _FEW
 
 
 def _first_difference(traces: Sequence[Trace]) -> Node | None:

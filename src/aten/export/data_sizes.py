@@ -54,8 +54,7 @@ class Draws:
         seed: other seeds draw other numbers.
         kind: whether numbers are drawn, or are the smallest of at least 2, or the largest.
         given: numbers by the symbols' names, in the place of drawn ones.
-        within: no number is larger than data allow. Where they allow few, these may be too few to
-            tell what a number is made of.
+        beyond: symbols whose numbers may be larger than data allow.
 
     Attributes:
         found: what was drawn, in order.
@@ -66,12 +65,12 @@ class Draws:
         seed: int,
         kind: str = ORDINARY,
         given: Mapping[str, int] | None = None,
-        within: bool = True,
+        beyond: frozenset[str] = frozenset(),
     ) -> None:
         self.found: list[DataSize] = []
         self._kind = kind
         self._given = given or {}
-        self._within = within
+        self._beyond = beyond
         self._random = Random(seed)
         # By what it is of. Storages are kept, so that no other one gets the identity.
         self._known: dict[Any, DataSize] = {}
@@ -95,7 +94,7 @@ class Draws:
         known = self._known.get(key)
         if known is None:
             symbol = f"u{len(self.found)}"
-            value = self._drawn(symbol, least, most if self._within else None)
+            value = self._drawn(symbol, least, None if symbol in self._beyond else most)
             known = self._known[key] = DataSize(symbol, name, value, least, most)
             self.found.append(known)
         return known.value
