@@ -86,6 +86,18 @@ def test_what_a_dynamic_size_decides_is_refused_by_line(function: Any, text: str
         program.module()(aten.ones(7, 2))
 
 
+def test_slices_that_are_all_of_a_tensor_for_some_sizes() -> None:
+    def forward(x: aten.Tensor) -> Any:
+        return x[:2], x[2:], x[: x.shape[0] - 2]
+
+    program = export(forward, (aten.ones(8),), dynamic_shapes=({0: Dim("rows")},))
+    assert program.graph.targets()["aten.slice.Tensor"] == 3
+    for rows in (2, 3, 9):
+        x = aten.arange(float(rows))
+        found, expected = program.module()(x), forward(x)
+        assert [one.tolist() for one in found] == [one.tolist() for one in expected]
+
+
 def test_a_branch_outside_of_the_limits_is_none() -> None:
     program = export(branches_on_size, (aten.ones(8),), dynamic_shapes=({0: Dim("rows", min=6)},))
     assert program.graph.targets() == {"aten.sin.default": 1}

@@ -176,6 +176,22 @@ def test_different_counts_have_different_symbols() -> None:
     assert list(export(empty, (aten.tensor(SOME),)).range_constraints) == ["u0", "u1"]
 
 
+@pytest.mark.parametrize("shapes", [None, ({0: ROWS},)], ids=["fixed", "rows"])
+def test_slices_that_may_be_all_of_a_tensor_or_nothing(shapes: Any) -> None:
+    def forward(x: aten.Tensor) -> Any:
+        order = x.flatten().argsort()
+        count = x[x > 0].shape[0]
+        return order[:count], order[count:]
+
+    program = export(forward, (aten.tensor(SOME),), dynamic_shapes=shapes)
+    assert str(program.range_constraints["u0"]).endswith(("0..12", "at least 0"))
+    for x in matrices():
+        same(program.module()(x), forward(x))
+
+    with pytest.raises(CaptureError, match="a number depends on sizes in an unknown way"):
+        export(lambda x: x.flatten()[: x[x > 0].shape[0] + 1], (aten.tensor(SOME),))
+
+
 def test_a_mask_that_was_written_to_is_another_one() -> None:
     def forward(x: aten.Tensor) -> Any:
         mask = x > 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aten.export.tracing import Trace
-from aten.export.unification import Unified
+from aten.export.unification import ALIAS, SLICE, Unified
 from aten.graph.ir import Node, TensorMeta
 from aten.graph.symbolic import Expression, SymbolicError
 
@@ -14,7 +14,7 @@ Point = Mapping[str, int]
 
 # Which of these is called depends on strides, and strides of a size of 1 or 0 mean nothing: the
 # elements are the same, and the calls that larger sizes need are right for these, too.
-_COPIES = frozenset({"aten.clone.default"})
+_COPIES = frozenset({"aten.clone.default", ALIAS})
 _VIEWS = frozenset({"aten.view.default", "aten._unsafe_view.default", "aten.reshape.default"})
 
 
@@ -48,9 +48,14 @@ def agrees(found: Unified, traced: Trace, point: Point) -> bool:
     calls = [node for node in found.calls if node.name in found.recorded]
     try:
         expected = _plain(
-            [(node, found.arguments[node]) for node in calls], found.results, found.mutations, point
+            [*found.inputs.values(), *(node for node, _ in found.constants)],
+            [(node, found.arguments[node]) for node in calls],
+            found.results,
+            found.mutations,
+            point,
         )
         got = _plain(
+            [*traced.inputs.values(), *(node for node, _ in traced.constants)],
             [(node, [node.args, node.kwargs]) for node in traced.calls],
             traced.results,
             traced.mutations,
@@ -62,6 +67,7 @@ def agrees(found: Unified, traced: Trace, point: Point) -> bool:
 
 
 def _plain(
+    inputs: Iterable[Node],
     calls: Iterable[tuple[Node, Any]],
     results: Iterable[Any],
     mutations: Mapping[Node, Node],
@@ -70,13 +76,15 @@ def _plain(
     """Calls with what they give, results and writes, with numbers in the place of expressions."""
     names: dict[str, str] = {}
     made: list[Any] = []
+    records = {one.name: _numbers(one.meta.get("val"), names, point) for one in inputs}
     for node, arguments in calls:
-        if node.target in _COPIES:
+        record = records[node.name] = _numbers(node.meta.get("val"), names, point)
+        takes_all = node.target == SLICE and record == records.get(arguments[0][0].name)
+        if takes_all or node.target in _COPIES:
             names[node.name] = _numbers(arguments[0][0], names, point)
             continue
         names[node.name] = f"call {len(made)}"
         target = "a view" if node.target in _VIEWS else node.target
-        record = _numbers(node.meta.get("val"), names, point)
         made.append((target, record, _numbers(arguments, names, point)))
     made.append([_numbers(_size(one), names, point) for one in results])
     made.append({target.name: _numbers(one, names, point) for target, one in mutations.items()})

@@ -24,6 +24,7 @@ from aten.graph.writing.expressions import kind_of
 from aten.registry import ops
 from aten.transforms.recording import used_calls
 
+SLICE, ALIAS = "aten.slice.Tensor", "aten.alias.default"
 _OPERATORS = {"Add": "operator.add", "Mul": "operator.mul", "FloorDiv": "operator.floordiv"}
 _REAL_OPERATORS = {"FloatTrueDiv": "operator.truediv", "FloatPow": "operator.pow"}
 
@@ -179,20 +180,21 @@ class Unified:
         if first.op == "get_attr" and all(one.op == "get_attr" for one in peers):
             self.unify_region(peers)
             return
-        targets = list(dict.fromkeys(one.target for one in peers))
+        calls = _slices(peers)
+        targets = list(dict.fromkeys(one.target for one in calls))
         if len(targets) > 1:
             raise DifferingError(f"other operators are called: {' or '.join(targets)}", first)
-        args = self.argument([one.args for one in peers], first)
-        kwargs = self.argument([one.kwargs for one in peers], first)
+        args = self.argument([one.args for one in calls], first)
+        kwargs = self.argument([one.kwargs for one in calls], first)
         meta = dict(first.meta)
         meta["val"] = self.record([one.meta.get("val") for one in peers], first)
         origin = self.traces[0].came_from.get(first)
         if origin is not None:
             meta.update(origin.metadata())
-        node = Node(first.name, first.op, first.target, args, kwargs, meta)
+        node = Node(first.name, first.op, targets[0], args, kwargs, meta)
         self.calls.append(node)
         self.recorded.add(node.name)
-        self.arguments[node] = self.symbolic([list(one) for one in _arguments(peers)])
+        self.arguments[node] = self.symbolic([list(one) for one in _arguments(calls)])
         self.known(peers, node)
         self.note_chosen(node)
 
@@ -387,6 +389,22 @@ class Unified:
 
 def _arguments(nodes: Sequence[Node]) -> list[tuple[Any, Any]]:
     return [(node.args, node.kwargs) for node in nodes]
+
+
+def _slices(peers: tuple[Node, ...]) -> Sequence[Node]:
+    """Calls of which some take all of a dimension, which is no slice, as slices all of them."""
+    if {one.target for one in peers} != {SLICE, ALIAS}:
+        return peers
+    dim = next(one.args[1] for one in peers if one.target == SLICE)
+    ends = {one.args[3] for one in peers if one.target == SLICE}
+    made = []
+    for one in peers:
+        if one.target == ALIAS:
+            [whole] = one.args
+            end = whole.meta["val"].shape[dim] if len(ends) > 1 else min(ends)
+            one = Node(one.name, one.op, SLICE, (whole, dim, 0, end, 1), {}, one.meta)
+        made.append(one)
+    return made
 
 
 def _equal(left: Tensor, right: Tensor) -> bool:
