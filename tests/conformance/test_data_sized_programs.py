@@ -95,6 +95,7 @@ ORDERED: dict[str, Callable[[Any, Any], Any]] = {
         x.t()[x.t() > 1],
         m.masked_select(x, x[:, :1] > 0),
     ),
+    "masks without dimensions": lambda m, x: (x[x.sum() > 5], x[0, x.sum() > 5], x[:, x[0, 0] > 0]),
     "one mask for two": lambda m, x: x[x > 0] * (x + 1)[x > 0] + m.masked_select(x, x > 0),
     "a mask of what was chosen": lambda m, x: x[x > 0][x[x > 0] > 1],
     "writes": writes,

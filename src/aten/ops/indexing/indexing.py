@@ -221,7 +221,7 @@ def index(self: Tensor, indices: Indices) -> Tensor:
     them was, or to the front where others lie between them. Raises IndexError for indices of other
     dtypes, that are too many, out of range, or do not broadcast.
     """
-    self, indices = with_place_for_masks(self, indices)
+    self, indices = _with_place_for_masks(self, indices)
     choice = _Choice(self, with_known_masks(self, indices))
     window = choice.window()
     if window.numel() == 0:
@@ -229,7 +229,7 @@ def index(self: Tensor, indices: Indices) -> Tensor:
     return choice.arranged(ops.prims.gather(choice.flat, window, 0))
 
 
-def with_place_for_masks(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
+def _with_place_for_masks(self: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
     """Masks without dimensions choose all or nothing: of a dimension that is put there for them."""
     if all(one is None or one.dim() or one.dtype.name in INDEX_TYPES for one in indices):
         return self, indices
@@ -260,7 +260,7 @@ def index_put(self: Tensor, indices: Indices, values: Tensor, accumulate: bool =
     if any(one is not None and is_unknown_mask(one) for one in indices):
         return self.clone()
     shape = self.shape
-    self, indices = with_place_for_masks(self, indices)
+    self, indices = _with_place_for_masks(self, indices)
     choice = _Choice(self, indices)
     source = expanded_values(values, choice.shape())
     window = choice.window()

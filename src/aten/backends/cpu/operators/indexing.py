@@ -27,7 +27,6 @@ from aten.ops.indexing.indexing import (
     checked_selection,
     expanded_values,
     with_known_masks,
-    with_place_for_masks,
 )
 from aten.ops.indexing.scatter import INDEX_TYPES, as_int64, at_least_vector
 from aten.registry import ops
@@ -51,7 +50,6 @@ def index(self: Tensor, indices: Indices) -> Tensor:
         assert given is not None
         return take_slices(self, alone, given, True)
     if self.is_meta:
-        self, indices = with_place_for_masks(self, indices)
         indices = with_known_masks(self, indices)
     mask = indices[0] if len(indices) == 1 else None
     if mask is not None and mask.dtype.name in MASK_TYPES and mask.shape == self.shape:

@@ -23,7 +23,7 @@ from aten._core.dispatch.dispatcher cimport OpOverload
 from aten._core.tensor.python_numbers cimport write_element
 from aten._core.tensor.python_numbers import item
 from aten._core.tensor.construct import from_array_interface, tensor_from_data
-from aten._core.tensor.making import row_of
+from aten._core.tensor.making import is_fake, row_of
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport TensorImpl, count_write, data_pointer
 from aten._core.views.views cimport ViewKernel, view_of
@@ -360,6 +360,12 @@ cdef bint _is_mask(Tensor index):
     return index.dtype.name in ("bool", "uint8")
 
 
+cdef bint _is_unknown_mask(object index):
+    """Whether an index is a mask without dimensions of which nobody knows what it is."""
+    return (isinstance(index, Tensor) and (<Tensor>index).rank == 0 and _is_mask(index)
+            and is_fake(index))
+
+
 cdef tuple _apply(Tensor tensor, list parts):
     """`tensor` with every plain part of the index applied, and what remains for its dimensions."""
     cdef _Operators by = operators()
@@ -396,6 +402,8 @@ cdef tuple _apply(Tensor tensor, list parts):
             gathers = True
             dim += 1
         else:
+            if _is_unknown_mask(part):
+                view, part = by.views[UNSQUEEZE](view, dim), by.views[UNSQUEEZE](part, 0)
             indices.append(part)
             gathers = True
             dim += _dims_taken(part)
@@ -412,7 +420,7 @@ cdef object _prepared(object part):
     if isinstance(part, slice):
         return _slice_of_integers(part)
     if isinstance(part, Tensor):
-        if (<Tensor>part).rank > 0 or row_of(part) is not None:
+        if (<Tensor>part).rank > 0 or row_of(part) is not None or _is_unknown_mask(part):
             return part
         value = item(part)
         if not isinstance(value, int):
