@@ -9,6 +9,7 @@ one loop; `Windows` are made once for many calls. Lines of results are shared ou
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
 
 from aten._core.base.bounded cimport wide_index, within
 from aten._core.base.device cimport CPU
@@ -336,14 +337,79 @@ cdef void _average_lines(void* context, int64_t begin, int64_t end) noexcept nog
 
 
 cdef void _average(const Pool* pool, int64_t begin, int64_t end, Averaged* out) noexcept nogil:
+    """The rows of a line's windows are added up first, all columns at once; then each window's."""
+    cdef Averaged* sums = <Averaged*>malloc(max(pool.sizes[2], <int64_t>1) * sizeof(Averaged))
     cdef const Averaged* plane
-    cdef int64_t line, x, offset, row, column, divisor
+    cdef const Averaged* summed
+    cdef int64_t line, offset, row, column, step
     for line in range(begin, end):
         locate(pool, line, &offset, &row, &column)
-        plane = <Averaged*>pool.data + offset
-        for x in range(pool.results[2]):
-            divisor = _divisor(pool, row, column, x)
-            out[line * pool.results[2] + x] = _total(pool, plane, row, column, x) / divisor
+        plane = <const Averaged*>pool.data + offset
+        summed, step = sums, 1
+        if _has_one_row(pool, row, column):
+            summed = (plane + pool.begins[0][row] * pool.strides[0]
+                      + pool.begins[1][column] * pool.strides[1])
+            step = pool.strides[2]
+        elif sums != NULL:
+            _add_rows(pool, plane, row, column, sums)
+        if summed == NULL:
+            _average_columns(pool, plane, row, column, out + line * pool.results[2])
+        elif step == 1:
+            _average_row(pool, summed, 1, row, column, out + line * pool.results[2])
+        else:
+            _average_row(pool, summed, step, row, column, out + line * pool.results[2])
+    free(sums)
+
+
+cdef inline void _average_row(const Pool* pool, const Averaged* summed, int64_t step, int64_t row,
+                              int64_t column, Averaged* out) noexcept nogil:
+    """The windows of a line whose rows have been added up."""
+    cdef int64_t x, k
+    cdef Averaged total
+    for x in range(pool.results[2]):
+        total = 0
+        for k in range(pool.begins[2][x], pool.ends[2][x]):
+            total += summed[k * step]
+        out[x] = total / _divisor(pool, row, column, x)
+
+
+cdef void _average_columns(const Pool* pool, const Averaged* plane, int64_t row, int64_t column,
+                           Averaged* out) noexcept nogil:
+    """As `_add_rows` and `_average_row`, a column at a time: for want of memory."""
+    cdef int64_t x, i, j, k
+    cdef Averaged total, of_column
+    for x in range(pool.results[2]):
+        total = 0
+        for k in range(pool.begins[2][x], pool.ends[2][x]):
+            of_column = 0
+            for i in range(pool.begins[0][row], pool.ends[0][row]):
+                for j in range(pool.begins[1][column], pool.ends[1][column]):
+                    of_column += plane[i * pool.strides[0] + j * pool.strides[1]
+                                       + k * pool.strides[2]]
+            total += of_column
+        out[x] = total / _divisor(pool, row, column, x)
+
+
+cdef inline bint _has_one_row(const Pool* pool, int64_t row, int64_t column) noexcept nogil:
+    return (pool.ends[0][row] - pool.begins[0][row] == 1
+            and pool.ends[1][column] - pool.begins[1][column] == 1)
+
+
+cdef inline void _add_rows(const Pool* pool, const Averaged* plane, int64_t row, int64_t column,
+                           Averaged* sums) noexcept nogil:
+    cdef int64_t i, j, k, width = pool.sizes[2]
+    cdef const Averaged* line
+    for k in range(width):
+        sums[k] = 0
+    for i in range(pool.begins[0][row], pool.ends[0][row]):
+        for j in range(pool.begins[1][column], pool.ends[1][column]):
+            line = plane + i * pool.strides[0] + j * pool.strides[1]
+            if pool.strides[2] == 1:
+                for k in range(width):
+                    sums[k] += line[k]
+            else:
+                for k in range(width):
+                    sums[k] += line[k * pool.strides[2]]
 
 
 cdef void _average_pixels(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -390,19 +456,6 @@ cdef inline int64_t _divisor(const Pool* pool, int64_t row, int64_t column,
                 * (pool.ends[1][column] - pool.begins[1][column])
                 * (pool.ends[2][x] - pool.begins[2][x]))
     return pool.extents[0][row] * pool.extents[1][column] * pool.extents[2][x]
-
-
-cdef inline Averaged _total(const Pool* pool, const Averaged* plane, int64_t row, int64_t column,
-                            int64_t x) noexcept nogil:
-    cdef int64_t i, j, k
-    cdef const Averaged* line
-    cdef Averaged total = 0
-    for i in range(pool.begins[0][row], pool.ends[0][row]):
-        for j in range(pool.begins[1][column], pool.ends[1][column]):
-            line = plane + i * pool.strides[0] + j * pool.strides[1]
-            for k in range(pool.begins[2][x], pool.ends[2][x]):
-                total += line[k * pool.strides[2]]
-    return total
 
 
 cdef void _spread_averages(void* context, int64_t begin, int64_t end) noexcept nogil:
