@@ -17,6 +17,8 @@
    the better way. */
 
 #define MOST_SQUARES 3
+/* How far ahead of a block lines without gaps are asked for. */
+#define ATEN_BYTES_AHEAD (1 << 13)
 
 /* One square, from the `k`-th unit on, of which there are `count`: as many as it has room for, or fewer
    at the end. */
@@ -48,10 +50,12 @@ NAME(some_columns)(const int rows, const int squares, const aten_panel_columns *
 {
     /* Units of a square, and squares that a line of the cache is part of. */
     enum { EACH = 16 * TOGETHER, PARTS = 64 / (EACH * BYTES) };
-    const int64_t ahead = work->ahead;
+    /* Lines are asked for in the order of memory where there are no gaps: processors go on by
+       themselves then. */
+    const int gapless = work->right_column == work->units * BYTES;
     SUMS total[2 * MOST_SQUARES];
     const char *from[16 * MOST_SQUARES];
-    int64_t k = 0, column;
+    int64_t k = 0, part = 0, column;
     int i, j, row;
     /* What stands in the place of columns that there are none of is not stored. */
     for (i = 0; i < 16 * squares; i++) {
@@ -62,9 +66,13 @@ NAME(some_columns)(const int rows, const int squares, const aten_panel_columns *
         total[i] = (SUMS){0};
     for (; k + EACH * PARTS <= work->units; k += EACH * PARTS)
         ATEN_UNROLL for (j = 0; j < squares; j++) {
-            if (ahead)
+            if (work->ahead && gapless)
                 ATEN_UNROLL for (i = 0; i < 16; i++)
-                    __builtin_prefetch(from[16 * j + i] + k * BYTES + ahead, 0, 2);
+                    __builtin_prefetch(from[0] + ATEN_BYTES_AHEAD + 64 * (16 * part + i), 0, 3);
+            else if (work->ahead)
+                ATEN_UNROLL for (i = 0; i < 16; i++)
+                    __builtin_prefetch(from[16 * j + i] + k * BYTES + work->ahead, 0, 2);
+            part++;
             ATEN_UNROLL for (i = 0; i < PARTS; i++)
                 NAME(square)(rows, squares, 1, work, from + 16 * j, k + EACH * i, EACH, total + j);
         }
@@ -102,6 +110,7 @@ static const aten_panel_columns_function NAME(columns)[] = {
 
 #undef COLUMNS_OF
 #undef MOST_SQUARES
+#undef ATEN_BYTES_AHEAD
 #undef SUMS
 #undef NAME
 #undef BYTES
