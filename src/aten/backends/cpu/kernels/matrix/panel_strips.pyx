@@ -3,6 +3,7 @@
 """Strips of products in units, for products and for kernels that are made of them."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 
 cdef void run_strip(const aten_panel_tiles* tiles, aten_panel_tile* tile, int64_t rows,
@@ -51,11 +52,14 @@ cdef void pack_columns(const aten_panel_packs* packs, const char* source, int64_
                        bint goes_on, char* target) noexcept nogil:
     cdef int64_t step = column_step * packs.size, read = unit if packs.as_is else packs.size
     cdef int64_t ahead = STRETCH if goes_on else step // read * LEFT_LANES
-    cdef int64_t units = (count + packs.group - 1) // packs.group * packs.parts
+    cdef int64_t units = (count + packs.group - 1) // packs.group * packs.parts, row
     if packs.turn_elements != NULL and count % packs.group == 0 and step % read == 0:
         packs.turn_elements(source, step // read, units, columns, width, ahead, target)
     else:
         _turn_packed(packs, source, step, count, columns, width, target)
+    if columns < width:
+        for row in range(units):
+            memset(target + (row * width + columns) * unit, 0, (width - columns) * unit)
 
 
 cdef void _turn_packed(const aten_panel_packs* packs, const char* source, int64_t step,
