@@ -170,13 +170,21 @@ cdef void _attend(Attention* all, int64_t tasks) noexcept nogil:
     if tasks < 4 * thread_count() and all.chunks > 1:
         all.parts = <float*>malloc(tasks * all.chunks * part * sizeof(float))
     if all.parts == NULL:
-        parallel_for(tasks, 1, _run_blocks, all)
+        together = CLAIM_WORK // _work_of(all, all.keys)
+        if together < tasks:
+            together = min(together, tasks // thread_count())
+        parallel_for(tasks, max(<int64_t>1, together), _run_blocks, all)
         return
-    together = CLAIM_WORK // ((_rows_of(all) + FEW_ROWS) * CHUNK * (all.width + all.value_width))
+    together = CLAIM_WORK // _work_of(all, CHUNK)
     parallel_for(tasks * all.chunks, max(<int64_t>1, together), _run_chunks, all)
     if not all.failed:
         parallel_for(tasks, 1, _join_chunks, all)
     free(all.parts)
+
+
+cdef inline int64_t _work_of(const Attention* all, int64_t keys) noexcept nogil:
+    """Multiplications of a block over so many keys, packing included."""
+    return max((_rows_of(all) + FEW_ROWS) * keys * (all.width + all.value_width), <int64_t>1)
 
 
 cdef inline int64_t _rows_of(const Attention* all) noexcept nogil:
