@@ -23,7 +23,7 @@ from aten.compiler.files.encoding import (
 )
 from aten.compiler.functions import CompiledFunction
 from aten.compiler.programs import CompiledProgram
-from aten.compiler.rewrites.rewriting import Rewriting, described, users_of
+from aten.compiler.rewrites.rewriting import Rewriting, users_of
 from aten.compiler.values import is_row_major
 from aten.grad_mode import no_grad
 from aten.graph.archive import Archive
@@ -262,7 +262,7 @@ def _direct_pooling(node: Node) -> Node | None:
         or meta.dtype.name not in ("float32", "float64")
     ):
         return None
-    windows = max_windows("max_pool2d", described(meta), 2, *node.args[1:])
+    windows = max_windows("max_pool2d", meta.shape, 2, *node.args[1:])
     args = (node.args[0], [list(one) for one in windows])
     return Node(node.name, "call_function", "direct.max_pool", args, {}, node.meta)
 

@@ -47,7 +47,7 @@ def check_adaptive_average(
     name: str, kernel: str, self: Tensor, rank: int, size: Sequence[int]
 ) -> None:
     """Raises RuntimeError for sizes, NotImplementedError for dtypes that do not go together."""
-    check_adaptive(name, self, rank, size)
+    check_adaptive(name, self.shape, rank, size)
     if not self.is_floating_point() and 0 not in size:
         raise refusal(kernel, self.dtype)
     check_averaged(self)
@@ -57,13 +57,13 @@ def check_adaptive_largest(
     name: str, kernel: str, self: Tensor, rank: int, size: Sequence[int]
 ) -> None:
     """Raises RuntimeError for sizes, NotImplementedError for dtypes that do not go together."""
-    check_adaptive(name, self, rank, size)
+    check_adaptive(name, self.shape, rank, size)
     if not self.is_floating_point():
         raise refusal(kernel, self.dtype)
 
 
 def _max_pooled(name: str, rank: int, self: Tensor, *window: Any) -> tuple[Tensor, Tensor]:
-    windows = max_windows(name, self, rank, *window)
+    windows = max_windows(name, self.shape, rank, *window)
     check_ordered(name, self)
     places = in_planes(lines_of(windows, self.device), self.shape[-rank:])
     out, indices = largest(seen_by(self, windows, start_of(self, "amax")), places)
@@ -150,7 +150,7 @@ def divisors_of(
 
 
 def _average_pooled(name: str, rank: int, self: Tensor, *window: Any) -> Tensor:
-    windows, inside, divisor = average_windows(name, self, rank, *window)
+    windows, inside, divisor = average_windows(name, self.shape, self.dtype, rank, *window)
     check_averaged(self)
     seen = seen_by(wide(self), windows, 0)
     divisors = divisors_of(windows, inside, divisor, self)

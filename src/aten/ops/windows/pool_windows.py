@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from aten._core.tensor.tensor import Tensor
+from aten._core.base.dtypes import dtype
 from aten.ops.requirements import refusal
 
 # The largest number of a window that torch takes.
@@ -47,19 +47,19 @@ def for_each_dim(name: str, what: str, given: Sequence[int], rank: int) -> tuple
     return tuple(given) * (rank // len(given)) if len(given) != rank else tuple(given)
 
 
-def check_image(name: str, self: Tensor, rank: int) -> None:
+def check_image(name: str, shape: Sequence[int], rank: int) -> None:
     """An image or a batch of them, only the batch may be empty. Raises RuntimeError for others."""
-    if self.dim() in (rank + 1, rank + 2) and 0 not in self.shape[-rank - 1 :]:
+    if len(shape) in (rank + 1, rank + 2) and 0 not in shape[-rank - 1 :]:
         return
     raise RuntimeError(
         f"{name}: Expected {rank + 1}D or {rank + 2}D (batch mode) tensor with optional 0 dim "
-        f"batch size for input, but got: {list(self.shape)}"
+        f"batch size for input, but got: {list(shape)}"
     )
 
 
 def max_windows(
     name: str,
-    self: Tensor,
+    shape: Sequence[int],
     rank: int,
     kernel_size: Sequence[int],
     stride: Sequence[int] = (),
@@ -67,19 +67,22 @@ def max_windows(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> list[Window]:
-    """The windows in each spatial dimension. Raises RuntimeError for impossible ones."""
+    """The windows in each spatial dimension of what has a shape.
+
+    Raises RuntimeError for impossible ones.
+    """
     kernel = for_each_dim(name, "kernel_size", kernel_size, rank)
     steps = for_each_dim(name, "stride", stride, rank) if len(stride) else kernel
     padding = for_each_dim(name, "padding", padding, rank)
     dilation = for_each_dim(name, "dilation", dilation, rank)
     _check_windows(kernel, steps, padding, dilation)
-    check_image(name, self, rank)
-    each = list(zip(self.shape[-rank:], kernel, steps, padding, dilation, strict=True))
+    check_image(name, shape, rank)
+    each = list(zip(shape[-rank:], kernel, steps, padding, dilation, strict=True))
     counts = [window_count(*one, bool(ceil_mode)) for one in each]
     if min(counts) < 1:
         raise RuntimeError(
-            f"Given input size: ({'x'.join(map(str, self.shape[-rank - 1 :]))}). Calculated "
-            f"output size: ({'x'.join(map(str, [self.shape[-rank - 1], *counts]))}). Output size "
+            f"Given input size: ({'x'.join(map(str, shape[-rank - 1 :]))}). Calculated "
+            f"output size: ({'x'.join(map(str, [shape[-rank - 1], *counts]))}). Output size "
             f"is too small"
         )
     return [Window(*one, count) for one, count in zip(each, counts, strict=True)]
@@ -87,7 +90,8 @@ def max_windows(
 
 def average_windows(
     name: str,
-    self: Tensor,
+    shape: Sequence[int],
+    element: dtype,
     rank: int,
     kernel_size: Sequence[int],
     stride: Sequence[int] = (),
@@ -102,21 +106,23 @@ def average_windows(
     image without its padding; NotImplementedError there for half types.
     """
     if rank == 3:
-        _check_average_3d(name, self, kernel_size)
+        _check_average_3d(name, shape, element, kernel_size)
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
-    windows = max_windows(name, self, rank, kernel_size, stride, padding, (1,), ceil_mode)
+    windows = max_windows(name, shape, rank, kernel_size, stride, padding, (1,), ceil_mode)
     return windows, not count_include_pad, divisor_override or 0
 
 
-def _check_average_3d(name: str, self: Tensor, kernel_size: Sequence[int]) -> None:
+def _check_average_3d(
+    name: str, shape: Sequence[int], element: dtype, kernel_size: Sequence[int]
+) -> None:
     kernel = for_each_dim(name, "kernel_size", kernel_size, 3)
-    if any(size < window for size, window in zip(self.shape[-3:], kernel, strict=False)):
+    if any(size < window for size, window in zip(shape[-3:], kernel, strict=False)):
         raise RuntimeError(
-            f"{name}: input {list(self.shape)} is smaller than the kernel size {list(kernel)}"
+            f"{name}: input {list(shape)} is smaller than the kernel size {list(kernel)}"
         )
-    if self.dtype.name in HALF_TYPES:
-        raise refusal(f"{name}_out_frame", self.dtype)
+    if element.name in HALF_TYPES:
+        raise refusal(f"{name}_out_frame", element)
 
 
 def _check_windows(
@@ -151,21 +157,21 @@ def _check_windows(
             )
 
 
-def check_adaptive(name: str, self: Tensor, rank: int, output_size: Sequence[int]) -> None:
+def check_adaptive(name: str, shape: Sequence[int], rank: int, output_size: Sequence[int]) -> None:
     """Raises RuntimeError for other ranks, empty dimensions and negative sizes."""
     if len(output_size) != rank:
         raise RuntimeError(f"{name}: output_size must be {rank}")
-    if self.dim() not in (rank + 1, rank + 2):
+    if len(shape) not in (rank + 1, rank + 2):
         raise RuntimeError(
-            f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got {list(self.shape)}"
+            f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got {list(shape)}"
         )
     if min(output_size) < 0:
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received "
             f"{{{', '.join(map(str, output_size))}}}"
         )
-    if 0 in self.shape[-rank - 1 :]:
+    if 0 in shape[-rank - 1 :]:
         raise RuntimeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input "
-            f"has sizes {list(self.shape)}"
+            f"has sizes {list(shape)}"
         )

@@ -71,7 +71,7 @@ def fractions(
         raise RuntimeError(f"{name}: kernel_size and output_size must be of one or {rank} numbers")
     kernel = [*kernel_size] * (rank if len(kernel_size) == 1 else 1)
     counts = [*output_size] * (rank if len(output_size) == 1 else 1)
-    check_image(name, self, rank)
+    check_image(name, self.shape, rank)
     if min(kernel) <= 0 or min(counts) <= 0:
         raise RuntimeError(f"{name}: kernel_size and output_size must be positive")
     for size, pool, count in zip(self.shape[-rank:], kernel, counts, strict=True):
@@ -154,7 +154,7 @@ def check_unpooled(
             f"{list(output_size)}"
         )
     check_places(name, self, indices)
-    check_image(name, self, rank)
+    check_image(name, self.shape, rank)
     if not self.is_floating_point():
         raise refusal(name, self.dtype)
 
@@ -230,7 +230,7 @@ def check_max_backward(
 ) -> None:
     """Raises RuntimeError where the gradient is not one of what such windows, and the indices
     behind them, give."""
-    windows = max_windows(name, self, rank, *window[:-1])
+    windows = max_windows(name, self.shape, rank, *window[:-1])
     sizes = (*self.shape[:-rank], *(one.results for one in windows))
     check_largest_backward(name, grad_output, self, window[-1], sizes)
 
@@ -282,7 +282,7 @@ def _average_backward(
     name: str, rank: int, grad_output: Tensor, self: Tensor, *window: Any
 ) -> Tensor:
     """The gradient, divided, added to all elements of its window."""
-    windows, inside, divisor = average_windows(name, self, rank, *window)
+    windows, inside, divisor = average_windows(name, self.shape, self.dtype, rank, *window)
     check_averages_backward(name, grad_output, self, [one.results for one in windows])
     each = quotients(wide(grad_output), divisors_of(windows, inside, divisor, self))
     places = in_planes(lines_of(windows, self.device), self.shape[-rank:])
@@ -310,7 +310,7 @@ def avg_pool3d_backward(grad_output: Tensor, self: Tensor, *window: Any) -> Tens
 def check_adaptive_backward(name: str, grad_output: Tensor, self: Tensor, rank: int) -> None:
     """Raises RuntimeError for a gradient of other shapes, NotImplementedError for other dtypes."""
     counts = grad_output.shape[-rank:]
-    check_adaptive(name, self, rank, counts)
+    check_adaptive(name, self.shape, rank, counts)
     if not self.is_floating_point():
         raise refusal(name, self.dtype)
     check_averages_backward(name, grad_output, self, counts)

@@ -42,6 +42,16 @@ def _kept_adaptive_windows(size: int, count: int) -> Windows:
     return adaptive_windows(size, count)
 
 
+@lru_cache(maxsize=1024)
+def _kept_max_windows(name: str, *numbers: Any) -> list[Window]:
+    return max_windows(name, *numbers)
+
+
+@lru_cache(maxsize=1024)
+def _kept_average_windows(name: str, *numbers: Any) -> tuple[list[Window], bool, int]:
+    return average_windows(name, *numbers)
+
+
 def lists_of(windows: Sequence[Window]) -> list[Windows]:
     """Begins and ends of regular windows in each dimension."""
     return [
@@ -121,7 +131,7 @@ def _empty(source: Tensor, sizes: Sequence[int], element: dtype, ordered: bool) 
 def _max_pooled(
     name: str, rank: int, self: Tensor, window: Sequence[Any], asks: bool = True
 ) -> tuple[Tensor, Any]:
-    windows = max_windows(name, self, rank, *window)
+    windows = _kept_max_windows(name, self.shape, rank, *window)
     check_ordered(name, self)
     lists = lists_of(windows)
     steps = [window.dilation for window in windows]
@@ -164,7 +174,7 @@ def averaged(self: Tensor, windows: list[Windows], inside: bool, divisor: int) -
 
 
 def _average_pooled(name: str, rank: int, self: Tensor, *window: Any) -> Tensor:
-    windows, inside, divisor = average_windows(name, self, rank, *window)
+    windows, inside, divisor = _kept_average_windows(name, self.shape, self.dtype, rank, *window)
     check_averaged(self)
     return averaged(self, lists_of(windows), inside, divisor)
 

@@ -167,7 +167,7 @@ def _averages_backward(
 def _average_pool_backward(
     name: str, rank: int, grad_output: Tensor, self: Tensor, *window: Any
 ) -> Tensor:
-    windows, inside, divisor = average_windows(name, self, rank, *window)
+    windows, inside, divisor = average_windows(name, self.shape, self.dtype, rank, *window)
     check_averages_backward(name, grad_output, self, [one.results for one in windows])
     return _averages_backward(grad_output, self, lists_of(windows), inside, divisor)
 
