@@ -112,16 +112,48 @@ def test_attention(meets_denormals, dtype, sizes):
     assert not meets_denormals(lambda: functional.scaled_dot_product_attention(given, given, given))
 
 
-@pytest.mark.parametrize("memory_format", ["contiguous_format", "channels_last"])
-@pytest.mark.parametrize(
+LAYERS = pytest.mark.parametrize(
     ("channels", "outputs", "window", "groups"),
-    [(3, 10, 3, 1), (10, 21, 3, 1), (20, 37, 1, 1), (30, 30, 3, 30), (17, 19, 5, 1), (6, 9, 3, 3)],
+    [
+        (3, 10, 3, 1),
+        (10, 21, 3, 1),
+        (20, 37, 1, 1),
+        (30, 30, 3, 30),
+        (17, 19, 5, 1),
+        (6, 9, 3, 3),
+        (1, 1, 3, 1),
+    ],
 )
-def test_convolutions(meets_denormals, memory_format, channels, outputs, window, groups):
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("memory_format", ["contiguous_format", "channels_last"])
+@pytest.mark.parametrize("side", [7, 19])
+@LAYERS
+def test_convolutions(
+    meets_denormals, dtype, memory_format, side, channels, outputs, window, groups
+):
     order = getattr(aten, memory_format)
-    image = numbers(1, channels, 19, 19).contiguous(memory_format=order)
-    weight = numbers(outputs, channels // groups, window, window)
+    image = numbers(2, channels, side, side, dtype=dtype).contiguous(memory_format=order)
+    weight = numbers(outputs, channels // groups, window, window, dtype=dtype)
     assert not meets_denormals(lambda: functional.conv2d(image, weight, groups=groups))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("stride", [1, 2])
+@LAYERS
+def test_gradients_of_convolutions(
+    meets_denormals, dtype, stride, channels, outputs, window, groups
+):
+    image = numbers(2, channels, 9, 9, dtype=dtype)
+    weight = numbers(outputs, channels // groups, window, window, dtype=dtype)
+    given = numbers(
+        *functional.conv2d(image, weight, None, stride, 0, 1, groups).shape, dtype=dtype
+    )
+    geometry = ([stride] * 2, [0, 0], [1, 1], False, [0, 0], groups, [True, True, True])
+    assert not meets_denormals(
+        lambda: aten.ops.aten.convolution_backward(given, image, weight, [outputs], *geometry)
+    )
 
 
 def test_batches_and_factors(meets_denormals):

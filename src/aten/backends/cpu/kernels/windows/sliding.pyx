@@ -284,7 +284,16 @@ cdef void _slide(void* context, int64_t begin, int64_t end) noexcept nogil:
 
 cdef inline void _copy_chunk(const Sliding* sliding, const Chunk* chunk,
                              char* copied) noexcept nogil:
+    """With zeros behind each slot: vectors are loaded whole, and what memory held before may be
+    numbers so small that processors take a hundred times as long for them."""
+    cdef int64_t slots = sliding.slots.count, slot, end, behind
     copy_slots(sliding, chunk.image, chunk.group, chunk.z, chunk.y, chunk.x, chunk.rows, copied)
+    for slot in range(slots):
+        end = (slot * sliding.height + chunk.rows + sliding.slots.reach_y) * sliding.pitch
+        behind = (slot + 1) * sliding.height * sliding.pitch - end
+        if slot + 1 == slots:
+            behind += ATEN_MOST_LANES
+        memset(copied + end * sliding.size, 0, min(behind, <int64_t>ATEN_MOST_LANES) * sliding.size)
 
 
 cdef bint _lie_together(const Sliding* sliding) noexcept nogil:

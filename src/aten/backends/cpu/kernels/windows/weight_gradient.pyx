@@ -14,7 +14,7 @@ Threads claim pairs of channels. Chunks depend on sizes alone, and so do the bit
 """
 
 from libc.stdint cimport int64_t, uint16_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from aten._core.base.device cimport CPU
@@ -191,7 +191,7 @@ cdef bint _run(Weighing* work) noexcept nogil:
         work.images = work.work.batch
         parallel_for(work.work.groups * work.across * work.down, 1, _weigh, work)
         return not work.failed
-    work.lines = <char*>malloc(image * each * sliding.size)
+    work.lines = <char*>calloc(image * each, sliding.size)
     work.lanes = <uint16_t*>malloc(work.chunks * work.line // WORD * sizeof(uint16_t))
     if work.lines == NULL or work.lanes == NULL:
         free(work.lines)
@@ -321,6 +321,8 @@ cdef void _weigh(void* context, int64_t begin, int64_t end) noexcept nogil:
     if copied == NULL:
         work.failed = True
         return
+    # Vectors are loaded whole; what is behind a plane is to be no denormal number.
+    memset(copied, 0, held)
     for channel in range(work.channels):
         for tap in range(taps):
             offsets[channel * taps + tap] = channel * plane + sliding.slots.offsets[tap]
@@ -427,6 +429,10 @@ cdef void _multiply_panels(const Weighing* work, const aten_weighing* block, int
             sliding.kernels.turn_lines(<const char*>block.data + line * sliding.pitch * size,
                                        block.offsets + column, tile.columns, length,
                                        panel + line * length * tile.width * size, tile.width)
+        if tile.columns < tile.width:
+            for line in range(tile.depth):
+                memset(panel + (line * tile.width + tile.columns) * size, 0,
+                       (tile.width - tile.columns) * size)
         tile.out = <char*>block.out + column * size
         sliding.kernels.multiply(&tile, block.rows)
         column += tile.width
