@@ -267,7 +267,7 @@ cdef inline void _put_number(const Line* line, char* target, Real real, Real ima
 
 cdef inline bint _reads_pairs(const Line* line) noexcept nogil:
     """Whether a line lies in memory as pairs, and goes through passes as it is."""
-    if line.plan.inner != NULL or line.real_output:
+    if line.plan.inner != NULL or line.plan.cycle != NULL or line.real_output:
         return False
     if line.real_input:
         return line.halves != NULL and line.steps[GIVEN] == line.width
@@ -315,6 +315,11 @@ cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_
         _store(line, a, data[OUT], apart[OUT], lanes, element)
 
 
+cdef inline bint _is_of_prime(const Plan* plan) noexcept nogil:
+    """Whether lines, also rows, are better gone through side by side: there is much to rearrange."""
+    return (plan.cycle != NULL or plan.inner != NULL) and not is_alone(plan)
+
+
 cdef inline bint _goes_abreast(const Line* line, const int64_t* apart) noexcept nogil:
     """Whether lines are short ones of pairs, whose results are pairs as well, or half a spectrum."""
     cdef int wide = line.plan.wide
@@ -347,6 +352,8 @@ cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0
     # Lines that lie side by side are gone through together; one by one, those that lie in rows.
     if line.steps[GIVEN] <= s0[GIVEN] and line.steps[OUT] <= s0[OUT] or is_alone(line.plan):
         lanes = 1
+    if lanes == 1 and _is_of_prime(line.plan) and n0 >= lines_abreast(sizeof(Real) == 8):
+        lanes = lines_abreast(sizeof(Real) == 8)
     if lanes == 1 and _goes_abreast(line, s0) and n0 >= lines_abreast(sizeof(Real) == 8):
         lanes = lines_abreast(sizeof(Real) == 8)
         abreast = True

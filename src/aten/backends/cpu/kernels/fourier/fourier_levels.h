@@ -8,9 +8,6 @@
 #include "_core/base/vector_widths.h"
 #include "fourier_structures.h"
 
-/* Lanes that a pass of any odd radix sums in step. */
-#define ATEN_STRIP 16
-
 /* Two vectors' numbers by turns: those of the lower halves, and of the upper ones. */
 #define ATEN_LOW_2(a, b) __builtin_shufflevector(a, b, 0, 2)
 #define ATEN_HIGH_2(a, b) __builtin_shufflevector(a, b, 1, 3)
@@ -135,6 +132,12 @@ static int aten_run_floats(const aten_passes *passes, int64_t lanes, float *a, f
 static int aten_run_doubles(const aten_passes *passes, int64_t lanes, double *a, double *b)
 {
     ATEN_CALL_LEVEL(run, double, passes, lanes, a, b)
+}
+
+static void aten_multiply_floats(const float *xr, const float *xi, const float *wr, const float *wi,
+                                 int64_t count, int64_t lanes, float *yr, float *yi)
+{
+    ATEN_CALL_LEVEL(multiply, float, xr, xi, wr, wi, count, lanes, yr, yi)
 }
 
 static void aten_multiply_doubles(const double *xr, const double *xi, const double *wr,

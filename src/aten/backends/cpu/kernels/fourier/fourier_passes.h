@@ -278,65 +278,64 @@ static TARGET void TO_PAIRS(last_5) { LAST(BUTTERFLY_5) }
 #undef S2
 
 /* Any odd radix: `roots` has the cosines and sines of k / radix turns. The r sums are made of pairs
-   that lie opposite to each other, for a strip of lanes at a time. */
+   that lie opposite to each other. */
+#define ODD_SUMS(type, count)                                                                       \
+    for (; q + (count) <= s; q += (count)) {                                                        \
+        typedef type VECTOR;                                                                        \
+        const int64_t i = s * p + q, o = radix * s * p + q;                                         \
+        const VECTOR xr0 = IN(xr, i), xi0 = IN(xi, i);                                              \
+        VECTOR sums[ATEN_LARGEST_RADIX / 2][2], apart[ATEN_LARGEST_RADIX / 2][2];                   \
+        VECTOR all_r = xr0, all_i = xi0;                                                            \
+        for (int j = 1; j <= half; j++) {                                                           \
+            const int64_t one = i + j * d, other = i + (radix - j) * d;                             \
+            sums[j - 1][0] = IN(xr, one) + IN(xr, other);                                           \
+            sums[j - 1][1] = IN(xi, one) + IN(xi, other);                                           \
+            apart[j - 1][0] = IN(xr, one) - IN(xr, other);                                          \
+            apart[j - 1][1] = IN(xi, one) - IN(xi, other);                                          \
+            all_r += sums[j - 1][0];                                                                \
+            all_i += sums[j - 1][1];                                                                \
+        }                                                                                           \
+        OUT(yr, o) = all_r;                                                                         \
+        OUT(yi, o) = all_i;                                                                         \
+        for (int k = 1; k <= half; k++) {                                                           \
+            VECTOR mr = xr0, mi = xi0, nr = (VECTOR){0}, ni = (VECTOR){0};                          \
+            for (int j = 1, place = k; j <= half; j++) {                                            \
+                const REAL cosine = roots[2 * place], sine = roots[2 * place + 1];                  \
+                mr += cosine * sums[j - 1][0];                                                      \
+                mi += cosine * sums[j - 1][1];                                                      \
+                nr += sine * apart[j - 1][0];                                                       \
+                ni += sine * apart[j - 1][1];                                                       \
+                place += k;                                                                         \
+                place -= place >= radix ? radix : 0;                                                \
+            }                                                                                       \
+            const REAL *root = w + (2 * k - 2) * m + p, *back = w + (2 * (radix - k) - 2) * m + p;  \
+            const VECTOR ar = mr + ni, ai = mi - nr, br = mr - ni, bi = mi + nr;                    \
+            if (p) {                                                                                \
+                OUT(yr, o + k * s) = ar * root[0] - ai * root[m];                                   \
+                OUT(yi, o + k * s) = ar * root[m] + ai * root[0];                                   \
+                OUT(yr, o + (radix - k) * s) = br * back[0] - bi * back[m];                         \
+                OUT(yi, o + (radix - k) * s) = br * back[m] + bi * back[0];                         \
+            } else {                                                                                \
+                OUT(yr, o + k * s) = ar;                                                            \
+                OUT(yi, o + k * s) = ai;                                                            \
+                OUT(yr, o + (radix - k) * s) = br;                                                  \
+                OUT(yi, o + (radix - k) * s) = bi;                                                  \
+            }                                                                                       \
+        }                                                                                           \
+    }
+
 static TARGET void NAME(pass_odd)(int64_t m, int64_t s, const REAL *restrict xr,
                                   const REAL *restrict xi, REAL *restrict yr, REAL *restrict yi,
                                   const REAL *restrict w, const REAL *restrict roots, int radix)
 {
-    REAL sums[ATEN_LARGEST_RADIX / 2][2][ATEN_STRIP], apart[ATEN_LARGEST_RADIX / 2][2][ATEN_STRIP];
-    REAL made[4][ATEN_STRIP];
     const int half = radix / 2;
-    for (int64_t p = 0; p < m; p++)
-        for (int64_t first = 0; first < s; first += ATEN_STRIP) {
-            const int64_t count = s - first < ATEN_STRIP ? s - first : ATEN_STRIP;
-            const int64_t i = s * p + first, d = s * m, o = radix * s * p + first;
-            for (int64_t q = 0; q < count; q++) {
-                made[0][q] = xr[i + q];
-                made[1][q] = xi[i + q];
-            }
-            for (int j = 1; j <= half; j++)
-                for (int64_t q = 0; q < count; q++) {
-                    const int64_t one = i + q + j * d, other = i + q + (radix - j) * d;
-                    sums[j - 1][0][q] = xr[one] + xr[other];
-                    sums[j - 1][1][q] = xi[one] + xi[other];
-                    apart[j - 1][0][q] = xr[one] - xr[other];
-                    apart[j - 1][1][q] = xi[one] - xi[other];
-                    made[0][q] += sums[j - 1][0][q];
-                    made[1][q] += sums[j - 1][1][q];
-                }
-            for (int64_t q = 0; q < count; q++) {
-                yr[o + q] = made[0][q];
-                yi[o + q] = made[1][q];
-            }
-            for (int k = 1; k <= half; k++) {
-                for (int64_t q = 0; q < count; q++) {
-                    made[0][q] = xr[i + q];
-                    made[1][q] = xi[i + q];
-                    made[2][q] = made[3][q] = 0;
-                }
-                for (int j = 1, place = k; j <= half; j++) {
-                    const REAL cosine = roots[2 * place], sine = roots[2 * place + 1];
-                    for (int64_t q = 0; q < count; q++) {
-                        made[0][q] += cosine * sums[j - 1][0][q];
-                        made[1][q] += cosine * sums[j - 1][1][q];
-                        made[2][q] += sine * apart[j - 1][0][q];
-                        made[3][q] += sine * apart[j - 1][1][q];
-                    }
-                    place += k;
-                    place -= place >= radix ? radix : 0;
-                }
-                const REAL *root = w + (2 * k - 2) * m + p, *back = w + (2 * (radix - k) - 2) * m + p;
-                for (int64_t q = 0; q < count; q++) {
-                    const int64_t one = o + q + k * s, other = o + q + (radix - k) * s;
-                    const REAL ar = made[0][q] + made[3][q], ai = made[1][q] - made[2][q];
-                    const REAL br = made[0][q] - made[3][q], bi = made[1][q] + made[2][q];
-                    yr[one] = p ? ar * root[0] - ai * root[m] : ar;
-                    yi[one] = p ? ar * root[m] + ai * root[0] : ai;
-                    yr[other] = p ? br * back[0] - bi * back[m] : br;
-                    yi[other] = p ? br * back[m] + bi * back[0] : bi;
-                }
-            }
-        }
+    const int64_t d = s * m;
+    for (int64_t p = 0; p < m; p++) {
+        int64_t q = 0;
+        ODD_SUMS(NAME(vector), LANES)
+        ODD_SUMS(NAME(half), LANES / 2)
+        ODD_SUMS(REAL, 1)
+    }
 }
 
 #include "fourier_lines.h"
@@ -350,6 +349,7 @@ static TARGET void NAME(pass_odd)(int64_t m, int64_t s, const REAL *restrict xr,
 #undef PASS
 #undef STRETCH
 #undef QUARTERS
+#undef ODD_SUMS
 #undef GROUP
 #undef GROUPS
 #undef FIRST

@@ -25,6 +25,11 @@ cdef struct Plan:
     const Plan* inner
     const double* chirp
     const double* spectrum
+    # A cyclic convolution, by way of transforms of one number less: powers of a generator, and the
+    # transform of the roots in the order of these, in two planes.
+    const Plan* cycle
+    const int64_t* powers
+    const void* turned
 
 cdef class FourierPlan:
     """What is known of transforms of one length, in one type."""
@@ -33,8 +38,9 @@ cdef class FourierPlan:
     cdef readonly int64_t nbytes
     cdef void* _table(self, int64_t count, bint wide) except? NULL
     cdef const Plan* _part(self, int64_t length, bint whole) except NULL
-    cdef int _fill_roots(self, list radices) except -1
+    cdef int _fill_roots(self, list found) except -1
     cdef int _arrange(self, int64_t columns, int64_t rows) except -1
+    cdef int _permute(self) except -1
     cdef int _convolve(self) except -1
 
 cdef class FourierHalves:

@@ -3,8 +3,9 @@
 """Fourier transforms of numbers in two planes: the tables of a length, and how it is gone through.
 
 Stockham's passes of radix 8, 4, 2, 3, 5 and any other odd one (Cochran et al., What is the fast
-Fourier transform?, 1967); lengths with a larger prime factor are a convolution (Bluestein, 1970), in
-float64. Long transforms go through the caches as a matrix, columns first, then rows (Bailey, FFTs in
+Fourier transform?, 1967). Larger primes are a cyclic convolution of one number less (Rader, Discrete
+Fourier transforms when the number of data samples is prime, 1968), other lengths with a large prime
+factor a convolution (Bluestein, 1970), in float64. Long transforms go through the caches as a matrix, columns first, then rows (Bailey, FFTs in
 external or hierarchical memory, 1990).
 """
 
@@ -19,10 +20,14 @@ from aten._core.threads.parallel cimport parallel_for
 
 from collections import OrderedDict
 
+from aten.backends.cpu.kernels.fourier.lengths import generator, is_prime, radices, sides, smooth
+
 cdef extern from "fourier_levels.h" nogil:
     const int ATEN_LARGEST_RADIX
     int aten_run_floats(const aten_passes* passes, int64_t lanes, float* a, float* b) noexcept
     int aten_run_doubles(const aten_passes* passes, int64_t lanes, double* a, double* b) noexcept
+    void aten_multiply_floats(const float* xr, const float* xi, const float* wr, const float* wi,
+                              int64_t count, int64_t lanes, float* yr, float* yi) noexcept
     void aten_multiply_doubles(const double* xr, const double* xi, const double* wr,
                                const double* wi, int64_t count, int64_t lanes, double* yr,
                                double* yi) noexcept
@@ -126,52 +131,6 @@ cdef inline void _put(void* table, int64_t place, bint wide, double value) noexc
         (<float*>table)[place] = <float>value
 
 
-def _radices(length):
-    """The radices of a length in the order of their passes; None with a prime that has none."""
-    rest, twos, found = length, 0, []
-    while rest % 2 == 0:
-        rest, twos = rest // 2, twos + 1
-    if twos % 3 == 1 and twos > 1:
-        found = [8] * ((twos - 4) // 3) + [4, 4]
-    else:
-        found = [8] * (twos // 3) + [1, 2, 4][twos % 3:twos % 3 + 1] * (twos % 3 > 0)
-    factor = 3
-    while factor * factor <= rest:
-        while rest % factor == 0:
-            found.append(factor)
-            rest //= factor
-        factor += 2
-        if factor > ATEN_LARGEST_RADIX:
-            break
-    if rest > 1:
-        found.append(rest)
-    return found if max(found, default=1) <= ATEN_LARGEST_RADIX else None
-
-
-def _smooth(least):
-    """The least length from `least` on that has no prime factors but 2, 3 and 5."""
-    best = 1 << (least - 1).bit_length()
-    fives = 1
-    while fives < best:
-        threes = fives
-        while threes < best:
-            twos = threes
-            while twos < least:
-                twos *= 2
-            best = min(best, twos)
-            threes *= 3
-        fives *= 5
-    return best
-
-
-def _sides(length):
-    """Rows and columns of the matrix that a long transform is."""
-    side = int(length ** 0.5) + 1
-    while length % side:
-        side -= 1
-    return side, length // side
-
-
 cdef class FourierPlan:
     """What is known of transforms of one length, in one type."""
 
@@ -180,17 +139,20 @@ cdef class FourierPlan:
         self.kept = []
         self.plan.length = length
         self.plan.wide = wide
-        self.plan.columns = self.plan.rows = self.plan.inner = NULL
-        radices = _radices(length)
-        if radices is None:
-            self._convolve()
+        self.plan.columns = self.plan.rows = self.plan.inner = self.plan.cycle = NULL
+        found = radices(length, ATEN_LARGEST_RADIX)
+        if found is None:
+            if is_prime(length) and radices(length - 1, ATEN_LARGEST_RADIX) is not None:
+                self._permute()
+            else:
+                self._convolve()
             return
         if length >= LONG and not whole:
-            columns, rows = _sides(length)
+            columns, rows = sides(length)
             if columns >= LEAST_SIDE:
                 self._arrange(columns, rows)
                 return
-        self._fill_roots(radices)
+        self._fill_roots(found)
 
     cdef void* _table(self, int64_t count, bint wide) except? NULL:
         cdef Storage memory = allocate(max(count, 1) * (8 if wide else 4), CPU, -1)
@@ -204,7 +166,7 @@ cdef class FourierPlan:
         self.nbytes += part.nbytes
         return &part.plan
 
-    cdef int _fill_roots(self, list radices) except -1:
+    cdef int _fill_roots(self, list found) except -1:
         cdef aten_passes* passes = &self.plan.passes
         cdef int64_t m = self.plan.length, total = 0, begin, p
         cdef int index = 0, k, radix
@@ -212,8 +174,8 @@ cdef class FourierPlan:
         cdef bint wide = self.plan.wide
         cdef void* table
         passes.length = self.plan.length
-        passes.count = <int>len(radices)
-        for radix in radices:
+        passes.count = <int>len(found)
+        for radix in found:
             m //= radix
             passes.radices[index] = radix
             passes.begins[index] = total
@@ -261,8 +223,43 @@ cdef class FourierPlan:
                                 k * rows + j, length, wide)
         return 0
 
+    cdef int _permute(self) except -1:
+        """Numbers but the first in the order of a generator's powers: a cyclic convolution."""
+        cdef int64_t length = self.plan.length, count = length - 1, q, power = 1, step
+        cdef FourierPlan exact = FourierPlan(count, True)
+        cdef Storage memory = allocate((2 * count + room_of(&exact.plan, 1)) * 8, CPU, -1)
+        cdef Storage places = allocate(count * 8, CPU, -1)
+        cdef double* turned = <double*>memory.data
+        cdef double* made = turned + 2 * count
+        cdef int64_t* powers = <int64_t*>places.data
+        cdef void* table = self._table(2 * count, self.plan.wide)
+        cdef double cosine, sine
+        cdef int failed = 0
+        self.plan.cycle = self._part(count, False)
+        self.kept.append(places)
+        self.nbytes += count * 8
+        step = generator(length)
+        with nogil:
+            for q in range(count):
+                powers[q] = power
+                power = power * step % length
+            for q in range(count):
+                # The power of the other sign.
+                turn(powers[(count - q) % count], length, &cosine, &sine)
+                turned[q] = cosine / <double>count
+                turned[count + q] = -sine / <double>count
+            if run_doubles(&exact.plan, 1, turned, made, &failed):
+                turned = made
+            for q in range(2 * count):
+                _put(table, q, self.plan.wide, turned[q])
+        if failed:
+            raise MemoryError(f"fft: no memory for {count} numbers")
+        self.plan.powers = powers
+        self.plan.turned = table
+        return 0
+
     cdef int _convolve(self) except -1:
-        cdef int64_t length = self.plan.length, place, part = 0, padded = _smooth(2 * length - 1)
+        cdef int64_t length = self.plan.length, place, part = 0, padded = smooth(2 * length - 1)
         cdef double* chirp = <double*>self._table(2 * length, True)
         cdef double* spectrum = <double*>self._table(2 * padded, True)
         cdef double* other
@@ -351,6 +348,8 @@ cdef int64_t room_of(const Plan* plan, int64_t lanes) noexcept nogil:
     """Numbers that a transform wants room for beside its operand."""
     if plan.inner != NULL:
         return 2 * plan.inner.length * lanes + room_of(plan.inner, lanes)
+    if plan.cycle != NULL:
+        return 2 * plan.cycle.length * lanes + room_of(plan.cycle, lanes)
     if plan.columns != NULL:
         return 2 * plan.columns.length * (plan.rows.length + GAP)
     return 2 * plan.length * lanes
@@ -358,12 +357,16 @@ cdef int64_t room_of(const Plan* plan, int64_t lanes) noexcept nogil:
 
 cdef bint is_alone(const Plan* plan) noexcept nogil:
     """Whether it transforms one line at a time."""
-    return plan.columns != NULL or plan.inner != NULL and is_alone(plan.inner)
+    return (plan.columns != NULL or plan.inner != NULL and is_alone(plan.inner)
+            or plan.cycle != NULL and is_alone(plan.cycle))
 
 
 cdef int run_floats(const Plan* plan, int64_t lanes, float* a, float* b, int* failed) noexcept nogil:
     if plan.columns != NULL:
         return _by_matrix(plan, NULL, NULL, False, 1, a, b, failed)
+    if plan.cycle != NULL:
+        _cycle_lanes(plan, lanes, a, b, failed)
+        return 0
     return aten_run_floats(&plan.passes, lanes, a, b)
 
 
@@ -374,6 +377,9 @@ cdef int run_doubles(const Plan* plan, int64_t lanes, double* a, double* b,
         return 0
     if plan.columns != NULL:
         return _by_matrix(plan, NULL, NULL, False, 1, a, b, failed)
+    if plan.cycle != NULL:
+        _cycle_lanes(plan, lanes, a, b, failed)
+        return 0
     return aten_run_doubles(&plan.passes, lanes, a, b)
 
 
@@ -396,6 +402,50 @@ cdef void _convolve_lanes(const Plan* plan, int64_t lanes, double* a, double* ro
     if run_doubles(plan.inner, lanes, x, y, failed):
         x = y
     aten_multiply_doubles(x + padded, x, chirp, chirp + length, length, lanes, a, a + all)
+
+
+cdef int _run(const Plan* plan, int64_t lanes, Real* a, Real* b, int* failed) noexcept nogil:
+    if Real is float:
+        return run_floats(plan, lanes, a, b, failed)
+    else:
+        return run_doubles(plan, lanes, a, b, failed)
+
+
+cdef void _cycle_lanes(const Plan* plan, int64_t lanes, Real* a, Real* room,
+                       int* failed) noexcept nogil:
+    """X at g^-m is x_0 plus the sum over q of x at g^q times the root to the power g^(q - m)."""
+    cdef int64_t count = plan.cycle.length, all = plan.length * lanes, held = count * lanes
+    cdef int64_t q, lane, at
+    cdef const Real* wr = <const Real*>plan.turned
+    cdef Real* x = room
+    cdef Real* y = room + 2 * held
+    for q in range(count):
+        at = plan.powers[q] * lanes
+        for lane in range(lanes):
+            x[q * lanes + lane] = a[at + lane]
+            x[held + q * lanes + lane] = a[all + at + lane]
+    if _run(plan.cycle, lanes, x, y, failed):
+        x, y = y, x
+    # The sum of all others; then planes change places, and what is transformed once more is
+    # transformed back.
+    for lane in range(lanes):
+        y[lane], y[held + lane] = x[lane], x[held + lane]
+    if Real is float:
+        aten_multiply_floats(x, x + held, wr, wr + count, count, lanes, x + held, x)
+    else:
+        aten_multiply_doubles(x, x + held, wr, wr + count, count, lanes, x + held, x)
+    for lane in range(lanes):
+        x[held + lane] += a[lane]
+        x[lane] += a[all + lane]
+        a[lane] += y[lane]
+        a[all + lane] += y[held + lane]
+    if _run(plan.cycle, lanes, x, y, failed):
+        x = y
+    for q in range(count):
+        at = plan.powers[(count - q) % count] * lanes
+        for lane in range(lanes):
+            a[at + lane] = x[held + q * lanes + lane]
+            a[all + at + lane] = x[q * lanes + lane]
 
 
 cdef int _by_matrix(const Plan* plan, const Real* pairs, Real* made, int swapped, double scale,
