@@ -16,7 +16,7 @@ from typing import Any
 from aten._core.base.dtypes import DTYPES, dtype
 from aten.backends.cpu.kernels.folding.plan import Launch, Plan
 from aten.backends.cpu.target import HOST
-from aten.loops.addressing import is_placed
+from aten.loops.addressing import indices_of, is_placed, windows_of
 from aten.loops.geometry import (
     Dimension,
     Operand,
@@ -78,19 +78,23 @@ def plan_graph(
     target: Target = HOST,
     strides: Sequence[tuple[int, ...]] | None = None,
     parts: Parts | None = None,
+    tensors: int | None = None,
+    numbers: Sequence[int] = (),
 ) -> Plan:
     """The plan that runs `graph` on tensors like `inputs`; without `generate`, metadata only.
 
     `generate` makes code for `target`, which says how folds are cut. `strides` are those of the
     results, which have no gaps; without them, results lie as folds leave them, or as the first
-    operand of their shape.
+    operand of their shape. Where inputs are windows, some on the same tensor, `tensors` says how
+    many of these there are, and `numbers` go into index expressions.
 
     Raises UnsupportedGraphError where one walk cannot fill its results, for metadata alike.
     """
     parts = parts or Parts()
+    count = len(inputs) if tensors is None else tensors
     outputs = [
         Memory(
-            len(inputs) + place,
+            count + place,
             node.dtype,
             node.shape,
             strides[place] if strides is not None else _output_strides(graph, node, inputs),
@@ -103,13 +107,19 @@ def plan_graph(
     space = find_space(graph)
     if generate is not None and any(0 not in memory.sizes for memory in outputs):
         memories = [*inputs, *outputs]
-        builder = _Builder(graph, space, memories, temporaries, generate, target, parts)
+        builder = _Builder(
+            *(graph, space, memories, temporaries, generate, target, parts),
+            by_output=bool(numbers),
+            in_order=bool(numbers),
+        )
+        builder.numbers = list(numbers)
+        builder.first_temporary = count + len(outputs)
         launches = builder.launches()
     plan: Plan = parts.plan(
         launches,
         described,
         [(memory.dtype, memory.sizes, memory.strides) for memory in temporaries],
-        len(inputs),
+        count,
         single,
         device_type,
         generate is not None,
@@ -190,10 +200,12 @@ class _Builder:
         parts: Parts,
         *,
         by_output: bool = False,
+        in_order: bool = False,
     ) -> None:
         self.target = target
         self.parts = parts
         self.numbers: list[int] = []
+        self.first_temporary = len(memories)
         self.across = False
         self.graph = graph
         self.space = space
@@ -204,7 +216,7 @@ class _Builder:
             memory.operand(node)
             for memory, node in zip(memories, (*graph.inputs, *graph.outputs), strict=True)
         ]
-        ordered = any(node.prim == "position" for node in graph.nodes())
+        ordered = in_order or any(node.prim == "position" for node in graph.nodes())
         self.kept, self.reduced = dimensions(
             self.space, self.operands, keep_order=ordered, by_output=by_output
         )
@@ -242,7 +254,8 @@ class _Builder:
         order = "row"
         if folded:
             widths = [node.dtype.itemsize for node in nodes]
-            order = "column" if self.across and kept else _order(kept, reduced, widths)
+            across = self.across or _folds_rows(graph, kept, reduced, widths)
+            order = "column" if across and kept else _order(kept, reduced, widths)
         along = reduced[-1] if folded and order == "row" else (kept[-1] if kept else None)
         accesses = tuple(
             "unit" if along is None else access(along.strides[place], node.dtype.itemsize)
@@ -371,7 +384,7 @@ class _Builder:
             within = row_major([sizes[place] for place in near])
             for place, stride in zip((*far, *near), (*packed[:-1], *within), strict=True):
                 strides[place] = stride
-        source = len(self.memories) + len(self.temporaries)
+        source = self.first_temporary + len(self.temporaries)
         memory = Memory(source, fold.dtype, (*sizes, pieces), (*strides, step))
         self.temporaries.append(memory)
         return memory
@@ -520,6 +533,18 @@ def _following_folds(nodes: Sequence[Node]) -> set[int]:
         if begins or (node.inputs and all(id(operand) in found for operand in node.inputs)):
             found.add(id(node))
     return found
+
+
+def _folds_rows(
+    graph: Graph, kept: list[Dimension], reduced: list[Dimension], widths: list[int]
+) -> bool:
+    """Whether rows at indices are folded, one after the other: their elements are neighbours."""
+    steps = reduced[-1].strides
+    if not kept or not any(steps[place] for place in indices_of(graph)):
+        return False
+    return any(
+        not steps[place] and kept[-1].strides[place] == widths[place] for place in windows_of(graph)
+    )
 
 
 def _order(kept: list[Dimension], reduced: list[Dimension], widths: list[int]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from aten._core.base.dtypes import DTYPES, dtype
-from aten.prims import Node, Prim, Value
+from aten.prims import Graph, Node, Prim, Value
 from aten.prims import elementwise as p
 from aten.prims.prim import Shape, broadcast_shapes
 
@@ -80,9 +80,28 @@ def inside(index: Value, size: Value) -> Value:
     return p.where(index < 0, 0, index)
 
 
+def from_the_end(index: Value, size: Value) -> Value:
+    """`index`, of which those below zero count from the end of a dimension of `size`."""
+    index = p.convert_element_type(index, dtype=INT64)
+    return p.where(index < 0, index + size, index)
+
+
 def is_placed(node: Node) -> bool:
     """Whether an output is written at computed addresses."""
     return node.prim == PLACE.name
+
+
+def windows_of(graph: Graph) -> set[int]:
+    """The places of inputs that are met at computed addresses."""
+    read = [node.inputs[0] for node in graph.nodes() if node.prim == ELEMENT.name]
+    return {one.params["position"] for one in read}
+
+
+def indices_of(graph: Graph) -> set[int]:
+    """The places of inputs of which the addresses are computed."""
+    offsets = [node.inputs[1] for node in graph.nodes() if node.prim == ELEMENT.name]
+    found = Graph(graph.name, (), offsets).nodes()
+    return {one.params["position"] for one in found if one.prim == "input"}
 
 
 def computed_inputs(node: Node) -> tuple[Node, ...]:

@@ -124,6 +124,22 @@ class Program:
         )
 
     @property
+    def elements(self) -> dict[str, list[int]]:
+        """By operands that are met at computed addresses, the places of the numbers in these."""
+        made: dict[str, set[int]] = {}
+        for one in (one for block in self.blocks for one in block.instructions):
+            if one.memory is None or one.offset is None:
+                continue
+            waiting = [one.offset]
+            found = made.setdefault(one.memory.name, set())
+            while waiting:
+                part = waiting.pop()
+                waiting += part.operands
+                if part.operation == "number":
+                    found.add(part.params["place"])
+        return {name: sorted(found) for name, found in made.items()}
+
+    @property
     def numbers(self) -> int:
         """How many integers it takes beside those of the walk."""
         every = [one for block in self.blocks for one in block.instructions]

@@ -37,6 +37,9 @@ class Analysis:
             self.level[key] = folded + max((self.level[operand] for operand in operands), default=0)
             if node.prim == "extent":
                 self.level[key] = 0
+            if node.prim == ELEMENT.name and not self.full[id(node.inputs[1])]:
+                # The address of a row is computed once.
+                operands = []
             self.cost[key] = 1 + sum(self.cost[operand] for operand in operands)
 
 
@@ -87,6 +90,11 @@ class _Scheduler:
         self.analysis = analysis
         self.row_values: dict[int, Instruction] = {}
         self.resting: dict[int, Operand] = {}
+        # Inputs that are met at computed addresses alone are no values.
+        self.windows = {id(node) for node in graph.inputs} - {
+            id(one) for node in graph.nodes() for one in computed_inputs(node)
+        }
+        self.windows -= {id(node) for node in graph.outputs}
         self.inputs = {
             id(node): Operand(f"in{position}", node.dtype, self._space(node), access)
             for position, (node, access) in enumerate(
@@ -206,14 +214,15 @@ class _Scheduler:
 
     def _compute_row(self, node: Node, block: Block) -> None:
         key = id(node)
-        if key in self.row_values or node.prim == "constant":
+        if key in self.row_values or node.prim == "constant" or key in self.windows:
             return
         if node.prim == "broadcast_in_dim":
             self.row_values[key] = self._row_operand(node.inputs[0], block)
             return
         operands: tuple[Instruction, ...] = ()
         if node.prim != "extent":
-            operands = tuple(self._row_operand(operand, block) for operand in node.inputs)
+            needed = computed_inputs(node)
+            operands = tuple(self._row_operand(operand, block) for operand in needed)
         made = self._instruction(node, operands)
         block.instructions.append(made)
         self.row_values[key] = made

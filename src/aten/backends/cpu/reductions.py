@@ -320,6 +320,18 @@ def _stays(instruction: Instruction) -> bool:
     )
 
 
+def _unmoved(program: Program) -> set[int]:
+    """Identities of what is the same across neighbouring points: addresses of rows, above all."""
+    found: set[int] = set()
+    for block in program.blocks:
+        for one in block.instructions:
+            is_leaf = one.operation in ("constant", "number") or _stays(one)
+            is_computed = one.memory is None and one.operands and not (one.is_fold or one.is_scan)
+            if is_leaf or (is_computed and all(id(of) in found for of in one.operands)):
+                found.add(id(one))
+    return found
+
+
 class ColumnSchedule(Schedule):
     """A block of neighbouring kept points at a time; the vector loop runs across them.
 
@@ -331,6 +343,7 @@ class ColumnSchedule(Schedule):
         writer, operands = self.writer, self.program.operands
         self.arrays: dict[int, list[str]] = {}
         self.wide_arrays: dict[int, list[str]] = {}
+        self.unmoved = _unmoved(self.program) if self.program.indexed else set()
         self._allocate()
         bases = writer.pointers()
         outer_strides = [writer.word("%s1", place) for place in range(len(operands))]
@@ -362,7 +375,11 @@ class ColumnSchedule(Schedule):
                     self.wide_arrays[id(instruction)] = self._array(
                         Folder(self.writer, instruction).wide
                     )
-                row_value = block.kind == "row" and instruction.has_result
+                row_value = (
+                    block.kind == "row"
+                    and instruction.has_result
+                    and id(instruction) not in self.unmoved
+                )
                 if not (row_value or instruction.is_fold) or instruction.operation == "constant":
                     continue
                 self.arrays[id(instruction)] = self._array(instruction.dtype)
@@ -405,10 +422,15 @@ class ColumnSchedule(Schedule):
     ) -> None:
         """One pass across the points: instructions read and write the arrays of row values."""
         writer = self.writer
+        for instruction in instructions:
+            if id(instruction) in self.unmoved:
+                self._element(instruction, points, "0", indices, "")
         mark, tail = writer.parallel()
         loop = writer.begin_loop(self.width)
         local: set[int] = set()
         for instruction in instructions:
+            if id(instruction) in self.unmoved:
+                continue
             for operand in instruction.operands:
                 if id(operand) in self.arrays and id(operand) not in local:
                     writer.values[id(operand)] = self._read(
