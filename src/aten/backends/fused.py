@@ -10,6 +10,7 @@ from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
 from aten._core.dispatch.shielding import ShieldedKernel
 from aten.backends import structured
+from aten.backends.cpu.kernels.indexing.checking import CheckedIndexKernel
 from aten.backends.cpu.kernels.matrix.strips import StripsKernel
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.kernels.windows.expanding import (
@@ -21,6 +22,7 @@ from aten.backends.cpu.operators import embedding, recurrent
 from aten.backends.cpu.operators.windows import conv, pool
 from aten.backends.decomposition import decomposing_kernel
 from aten.ops.definition import place_of
+from aten.ops.indexing.checked import FUSED_CHECKS
 from aten.ops.indexing.embedding import FUSED_BAGS
 from aten.ops.linear_algebra.strips import STRIPS
 from aten.ops.networks.gates import GATES, SEQUENCES
@@ -37,6 +39,7 @@ _OF_CPU: dict[str, Callable[..., Any]] = {
     "max_pool2d": pool.largest_of_windows,
 }
 _KERNELS: dict[str, Callable[[Kernel], Kernel]] = {
+    "checked_index": CheckedIndexKernel,
     "convolution_epilogue": lambda otherwise: ConvolutionKernel(otherwise, True),
     "expanded_convolution": ExpandedConvolutionKernel,
     "inverted_residual": InvertedResidualKernel,
@@ -57,6 +60,7 @@ def load() -> None:
         **EPILOGUES,
         **FUSED_POOLS,
         **FUSED_BAGS,
+        **FUSED_CHECKS,
     }.items():
         op = registry.define("fused", schema, kind="fused")
         key = DispatchKey.CompositeExplicitAutograd

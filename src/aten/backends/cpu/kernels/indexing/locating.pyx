@@ -159,6 +159,8 @@ cdef int range_of_index(TensorImpl index, int64_t low, int64_t size) except -1:
     cdef Walk walk
     cdef Bounds bounds
     cdef int permutation[MAXIMUM_DIMS]
+    cdef int64_t sizes[MAXIMUM_DIMS]
+    cdef int dim
     require_memory(index)
     if index.dtype_code != INT64 and index.dtype_code != INT32:
         raise ValueError("range_of: expected int32 or int64")
@@ -171,8 +173,11 @@ cdef int range_of_index(TensorImpl index, int64_t low, int64_t size) except -1:
         else:
             _look(<char*>const_data_pointer(index), index.count, sizeof(int32_t), &bounds, <int32_t>0)
         return _found(&bounds)
-    begin_walk(&walk, index.rank, index.sizes)
-    add_input(&walk, index, index.rank, index.sizes)
+    for dim in range(index.rank):
+        # What is repeated is looked at once.
+        sizes[dim] = 1 if index.strides[dim] == 0 and index.sizes[dim] > 1 else index.sizes[dim]
+    begin_walk(&walk, index.rank, sizes)
+    add_input(&walk, index, index.rank, sizes)
     reorder(&walk, permutation)
     coalesce(&walk)
     walk.reduced = <int64_t*>&bounds
