@@ -43,6 +43,17 @@ ENCODER = """
 layer = lib.nn.TransformerEncoderLayer(256, 4, 1024, dropout=0.0, batch_first=True)
 run = beside(lib.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval())
 """
+EMBEDDED = """
+nn = lib.nn
+class Embedded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(30000, 768), nn.Embedding(512, 768)
+        self.norm = nn.LayerNorm(768)
+    def forward(self, ids, places):
+        return self.norm(self.words(ids) + self.places(places))
+run = beside(Embedded().eval())
+"""
 CONVOLUTIONS = """
 nn = lib.nn
 def block(inner, outer):
@@ -71,6 +82,14 @@ PROGRAMS: dict[str, tuple[str, str, dict[str, Operand]]] = {
     "perceptron with layer norm, batch 1": (PERCEPTRON, "run(x)", {"x": normal(1, 256)}),
     "perceptron with layer norm, batch 128": (PERCEPTRON, "run(x)", {"x": normal(128, 256)}),
     "two encoder layers, 2×64×256": (ENCODER, "run(x)", {"x": normal(2, 64, 256)}),
+    "two embeddings and a layer norm, 512×768": (
+        EMBEDDED,
+        "run(ids, places)",
+        {
+            "ids": Operand((1, 512), "int64", "integers", 30000),
+            "places": Operand((1, 512), "int64", "integers", 512),
+        },
+    ),
     "three convolutions with batch norms, 64²": (
         CONVOLUTIONS,
         "run(x)",

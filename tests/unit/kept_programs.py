@@ -100,6 +100,19 @@ class Shelved(nn.Module):
         return aten.stack([one(places[:, at], offsets) for at, one in enumerate(self.tables)])
 
 
+class Embedded(nn.Module):
+    """Elements at indices, which kernels of several operators read."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(40, 24), nn.Embedding(9, 24)
+        self.norm = nn.LayerNorm(24)
+
+    def forward(self, ids, chosen):
+        hidden = self.norm(self.words(ids) + self.places(ids % 9))
+        return hidden, self.words.weight[ids - 40].relu().sum(-1), hidden.gather(2, chosen).neg()
+
+
 class Picking(nn.Module):
     """Rows in the order of their sums, normalized; then halved while they are large."""
 
@@ -122,6 +135,10 @@ PROGRAMS = {
     "rectified": (Rectified, lambda: (aten.randn(2, 3, 300),)),
     "shelved": (Shelved, lambda: (aten.arange(40).view(8, 5) % 29,)),
     "recurrent": (Recurrent, lambda: (aten.randn(3, 5, 16),)),
+    "embedded": (
+        Embedded,
+        lambda: (aten.arange(36).view(4, 9), aten.arange(72).view(4, 9, 2) % 24),
+    ),
 }
 
 # Of which a first part is a program.

@@ -62,6 +62,16 @@ class Two(aten.nn.Module):
         return joined.transpose(0, 1).contiguous() + 1, joined.sum(-1)
 
 
+class Embedded(aten.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.norm = aten.nn.Embedding(40, 12), aten.nn.LayerNorm(12)
+
+    def forward(self, ids, others):
+        hidden = self.norm(self.words(ids) * 2)
+        return hidden, others.index_select(0, ids[:, 0]).relu() + 1, others[:, ids[0]].relu().sum(1)
+
+
 class Half(aten.nn.Module):
     def forward(self, x):
         return x[: x.shape[0] // 2] * 2
@@ -89,6 +99,9 @@ programs = {
     "image": exported(Image(), (aten.randn(4, 3, 6, 6),), (first,)),
     "attention": exported(Attention(), (aten.randn(4, 6, 8),), (first,)),
     "two": exported(Two(), (aten.randn(4, 7), 3, aten.randn(4, 7)), (first, None, first)),
+    "embedded": exported(
+        Embedded(), (aten.ones(4, 5).to(aten.int64), aten.randn(4, 9)), (first, first)
+    ),
     "half": exported(Half(), (aten.randn(4, 7),), ({0: aten.export.Dim("b", min=2, max=4096)},)),
     "folded": exported(Folded(), (aten.randn(4, 7),), (first,)),
     "scaled": exported(Scaled(), (aten.randn(4, 7),), (first,)),
@@ -100,6 +113,10 @@ SHAPES: dict[str, Any] = {
     "image": lambda size: [aten.randn(size, 3, 6, 6)],
     "attention": lambda size: [aten.randn(size, 6, 8)],
     "two": lambda size: [aten.randn(size, 7), 3, aten.randn(size, 7)],
+    "embedded": lambda size: [
+        aten.arange(5 * size).view(size, 5) % min(size, 9),
+        aten.randn(size, 9),
+    ],
     "half": lambda size: [aten.randn(size, 7)],
     "folded": lambda size: [aten.randn(size, 7)],
     "scaled": lambda size: [aten.randn(size, 7)],
@@ -127,7 +144,7 @@ def description(path: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", ["image", "attention", "two"])
+@pytest.mark.parametrize("name", ["image", "attention", "two", "embedded"])
 def test_one_file_serves_all_sizes(folder: Path, name: str) -> None:
     path = compiled(folder, name)
     loaded, other = ahead.load(path), ahead.load(path)
@@ -158,6 +175,41 @@ def test_what_is_another_kernel_for_each_size_is_captured(folder: Path, name: st
         given = SHAPES[name](size)
         expected = loaded.program.flat_call(given)
         aten.testing.assert_close(loaded.flat_call(given)[0], expected[0], rtol=1e-4, atol=1e-5)
+
+
+def test_indices_are_looked_at_for_all_sizes(folder: Path) -> None:
+    loaded = ahead.load(compiled(folder, "embedded"))
+    for size in (2, 5, 16):
+        ids, others = SHAPES["embedded"](size)
+        for bad in (size, -1, 1 << 40):
+            wrong = ids.clone()
+            wrong[-1, 0] = bad
+            with pytest.raises(IndexError, match=f"index {bad} is out of bounds"):
+                loaded.flat_call([wrong, others])
+        loaded.flat_call([ids, others])
+    assert loaded._program is None
+
+
+def test_numbers_of_elements_that_lead_out_of_a_table_are_refused(
+    folder: Path, tmp_path: Path
+) -> None:
+    path = compiled(folder, "embedded")
+    content, whole = path.read_bytes(), description(path)
+    groups = whole["sizes"][0]["plan"]["groups"]
+    launches = [one for group in groups for one in group["launches"] if one["elements"]]
+    assert any(isinstance(number, dict) for one in launches for number in one["numbers"])
+    changed = tmp_path / "changed.atenc"
+    for launch in launches:
+        for key in ("numbers", "elements"):
+            kept = launch[key]
+            spoilt = [[], [1 << 20] * len(kept), [*kept, 0], kept[:-1]]
+            for launch[key] in spoilt:
+                changed.write_bytes(_with_description(content, whole))
+                with pytest.raises(ArchiveError, match="damaged"):
+                    ahead.load(changed)
+            launch[key] = kept
+    changed.write_bytes(_with_description(content, whole))
+    ahead.load(changed)
 
 
 def test_inputs_whose_sizes_differ_are_no_program_of_one_size(folder: Path) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"ATENC\r\n\x1a"
 # Goes up with every change of this format, of kernels' signature and of programs' texts.
-VERSION = 3
+VERSION = 4
 HEADER = struct.Struct("<8sIIQQQQIII")
 # The bytes of the header that are not under a checksum: the checksums.
 CHECKSUM_BYTES = 12

@@ -6,12 +6,13 @@ operands, where one kernel can compute them all and none of them would have to w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from aten.backends.fast_paths import has_fast_path
 from aten.compiler.calls import has_effect, operator_of
 from aten.compiler.fusing import MAXIMUM_NODES, MAXIMUM_OPERANDS, FusedGroup, refusal
+from aten.compiler.gathers import Gather, gathers_of
 from aten.compiler.rewrites.rewriting import described
 from aten.compiler.values import Composition, composed, is_as_made, is_over_elements
 from aten.graph.ir import Graph, Node, TensorMeta
@@ -49,19 +50,29 @@ class Partition:
     refusals: dict[Node, str]
 
 
-def partition(graph: Graph, least: int = LEAST_OPERATORS) -> Partition:
+def partition(graph: Graph, least: int = LEAST_OPERATORS, *, has_gathers: bool = True) -> Partition:
     """The groups of a graph of functional operators, of which sizes are known.
 
     `least` operators make a kernel of their own; with 1, also those that no others join and whose
-    own kernel is nothing but their definition.
+    own kernel is nothing but their definition. With `has_gathers`, elements at indices may be read
+    by the kernels that want them.
     """
-    return _Partitioner(graph, least).run()
+    gathers = gathers_of(graph) if has_gathers else {}
+    while True:
+        made = _Partitioner(graph, least, gathers).run()
+        outputs = {one for group in made.fused.values() for one in group.outputs}
+        shared = gathers.keys() & outputs
+        if not shared:
+            return made
+        # What others read, too, has to be in memory: it is no load then.
+        gathers = {node: one for node, one in gathers.items() if node not in shared}
 
 
 class _Partitioner:
-    def __init__(self, graph: Graph, least: int) -> None:
+    def __init__(self, graph: Graph, least: int, gathers: Mapping[Node, Gather]) -> None:
         self.graph = graph
         self.least = least
+        self.gathers = gathers
         self.index = {node: place for place, node in enumerate(graph.nodes)}
         self.users: dict[Node, list[Node]] = {}
         for node in graph.nodes:
@@ -104,7 +115,8 @@ class _Partitioner:
         self.groups.append(group)
         self.home.update(dict.fromkeys(group.nodes, group))
         op = operator_of(node)
-        if op is None or not is_over_elements(op) or not self._is_known(node):
+        is_load = self._is_load(node)
+        if op is None or not (is_load or is_over_elements(op)) or not self._is_known(node):
             return group
         if not is_as_made(op):
             self.refusals[node] = "the operator has kernels of others"
@@ -113,17 +125,26 @@ class _Partitioner:
             self.refusals[node] = node.meta["alone"]
             return group
         group.fused = True
+        if is_load:
+            return group
         for one in node.all_input_nodes:
             other = self.home.get(one)
             if other is not None and other is not group and other.fused:
                 group = self._joined(group, other, node)
         return group
 
+    def _is_load(self, node: Node) -> bool:
+        """Whether a node gives elements at indices, to nothing but operators over elements."""
+        if node not in self.gathers:
+            return False
+        readers = map(operator_of, self.users.get(node, ()))
+        return all(one is not None and is_over_elements(one) for one in readers)
+
     def _is_worth_it(self, nodes: list[Node], calls: list[Node]) -> bool:
         if len(calls) >= LEAST_OPERATORS or len(calls) < self.least:
             return len(calls) >= self.least
         op = operator_of(calls[0])
-        if op is None or has_fast_path(op):
+        if op is None or calls[0] in self.gathers or has_fast_path(op):
             return False
         try:
             return not self._refusal(nodes)
@@ -187,6 +208,9 @@ class _Partitioner:
         inputs, outputs = self._edges(nodes)
         if len(inputs) + len(outputs) > MAXIMUM_OPERANDS:
             return f"more than {MAXIMUM_OPERANDS} operands"
+        gathers = [self.gathers[node] for node in nodes if node in self.gathers]
+        if any(one in nodes for gather in gathers for one in (gather.table, gather.index)):
+            return "an index, or what it chooses from, is not in memory before"
         return refusal(self._composed(nodes, inputs), "group", outputs)
 
     def _composed(self, nodes: list[Node], inputs: list[Node]) -> Composition:

@@ -8,6 +8,7 @@ from typing import Any
 from aten._core.tensor.tensor import Tensor
 from aten.compiler.calls import operator_of
 from aten.compiler.fusing import FusedGroup
+from aten.compiler.gathers import CHECK, check_of, gather_of
 from aten.compiler.partition import LEAST_OPERATORS, Partition, partition
 from aten.compiler.ready import Preparation, ReadyProgram
 from aten.compiler.rewrites.choosing import Choices
@@ -15,7 +16,7 @@ from aten.compiler.rewrites.passes import constant_part, prepared, writes
 from aten.compiler.rewrites.rewriting import Rewriting
 from aten.compiler.values import is_as_made
 from aten.graph.ir import Graph, Node, map_nodes
-from aten.graph.operators import resolve_graph
+from aten.graph.operators import resolve, resolve_graph
 
 
 class CompiledProgram(ReadyProgram):
@@ -23,7 +24,8 @@ class CompiledProgram(ReadyProgram):
 
     Its first inputs are arguments, the others are `constants`. Groups have at least `least`
     operators; with `strips` weights of products are laid out as this processor's kernels read them.
-    Where there are two ways, `choices` say which it is.
+    Where there are two ways, `choices` say which it is. With `has_gathers`, kernels may read
+    elements at indices, which a call looks at before.
 
     Attributes:
         recorded: the program as it was captured.
@@ -44,6 +46,8 @@ class CompiledProgram(ReadyProgram):
         least: int = LEAST_OPERATORS,
         strips: bool = True,
         choices: Choices | None = None,
+        *,
+        has_gathers: bool = True,
     ) -> None:
         choices = choices or Choices()
         self.recorded = graph
@@ -52,7 +56,7 @@ class CompiledProgram(ReadyProgram):
         whole = prepared(graph, steady, strips, choices)
         graph, preparation = _parted(whole, constants, steady)
         self.notes = tuple(choices.notes)
-        self.partition = partition(graph, least)
+        self.partition = partition(graph, least, has_gathers=has_gathers)
         fused = [
             operator_of(node) for group in self.partition.fused.values() for node in group.nodes
         ]
@@ -128,21 +132,42 @@ def _with_kernels(graph: Graph, parted: Partition) -> tuple[Graph, dict[str, Any
                 node.name, node.op, node.target, current(node.args), current(node.kwargs), node.meta
             )
             made.nodes.append(renewed[node])
+    if any(node.target == CHECK for node in made.nodes):
+        functions.update(resolve([CHECK]))
     output = graph.output_node
     made.nodes.append(Node(output.name, "output", "output", current(output.args)))
     return made, functions
 
 
+def _checked(group: FusedGroup, current: Any) -> tuple[list[Node], list[Node]]:
+    """What looks at the indices that a group computes addresses of, and what the group reads."""
+    checks: dict[Any, Node] = {}
+    checked: dict[Node, Node] = {}
+    for node in group.nodes:
+        gather = gather_of(node)
+        if gather is None:
+            continue
+        check = check_of(node, gather)
+        if check.args in checks:
+            continue
+        checks[check.args] = check
+        index, *others = check.args
+        check.args = (checked.get(index, current(index)), *current(others))
+        checked[index] = check
+    return list(checks.values()), [checked.get(one, current(one)) for one in group.inputs]
+
+
 def _calls(group: FusedGroup, current: Any, renewed: dict[Node, Node]) -> list[Node]:
-    call = Node(group.label, "call_function", f"fused.{group.label}", current(group.inputs))
+    checks, given = _checked(group, current)
+    call = Node(group.label, "call_function", f"fused.{group.label}", tuple(given))
     if len(group.outputs) == 1:
         call.meta = group.outputs[0].meta
         renewed[group.outputs[0]] = call
-        return [call]
+        return [*checks, call]
     call.meta = {"val": [one.meta["val"] for one in group.outputs]}
     parts = []
     for place, one in enumerate(group.outputs):
         part = Node(one.name, "call_function", "operator.getitem", (call, place), None, one.meta)
         renewed[one] = part
         parts.append(part)
-    return [call, *parts]
+    return [*checks, call, *parts]

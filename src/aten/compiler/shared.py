@@ -157,7 +157,9 @@ def _traced(program: ExportedProgram, inputs: Sequence[Any]) -> _Trace:
         isinstance(one, Tensor) for one in first.results
     ):
         raise SharedLibraryError("the program gives something else than tensors")
-    whole = CompiledProgram(first.recorded, first.constants, first.results, least=1, strips=False)
+    whole = CompiledProgram(
+        first.recorded, first.constants, first.results, least=1, strips=False, has_gathers=False
+    )
     target = tracing_device()
     begin = len(target.launches)
     tensors = [ops.aten.empty_like(one, device=NAME) for one in inputs if isinstance(one, Tensor)]

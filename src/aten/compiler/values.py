@@ -17,11 +17,14 @@ from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.making import meta_window
 from aten._core.tensor.tensor import Tensor
 from aten.backends.decomposition import pointwise_value
+from aten.backends.plans import Memory
 from aten.backends.structured import definition_of, has_definition
 from aten.compiler.calls import operator_of
+from aten.compiler.gathers import Gather, gather_of
 from aten.graph.ir import Node, TensorMeta, map_nodes
+from aten.loops.addressing import element, from_the_end, inside, number
 from aten.ops.folding import run_reduction
-from aten.prims import Graph, GraphInterpreter, Value
+from aten.prims import Graph, GraphInterpreter, Prim, Value
 
 _OVER_ELEMENTS = ("pointwise", "reduction")
 
@@ -62,23 +65,39 @@ class Composition:
     """The values of a stretch of a program, and what is known of them as tensors.
 
     Attributes:
-        inputs: the values of the tensors that were given.
+        inputs: the values that are read from memory.
+        memories: where each of them is, among the tensors that were given.
+        numbers: the sizes and strides that index expressions have.
+        rows: the places of inputs of which rows are read at indices.
+        apart: those of inputs of which neighbours are read at an index each.
     """
 
     def __init__(self) -> None:
         self.interpreter = GraphInterpreter()
         self.inputs: list[Value] = []
+        self.memories: list[Memory] = []
+        self.numbers: list[int] = []
+        self.rows: set[int] = set()
+        self.apart: set[int] = set()
+        self._places: dict[Node, int] = {}
         # By the identity of the tensors that describe them, which are kept: no other one gets it.
         self._values: dict[int, Value] = {}
         self._described: dict[Node, Any] = {}
 
-    def add_input(self, node: Node, tensor: Tensor) -> None:
-        """Let `node` be a tensor like this one, read from memory."""
-        value = self.interpreter.input(len(self.inputs), tensor.dtype, tuple(tensor.shape))
-        self.inputs.append(value)
+    def add_input(self, node: Node, tensor: Tensor, *, is_table: bool = False) -> None:
+        """Let `node` be a tensor like this one: the next of those given.
+
+        Of a table, elements are read by index alone.
+        """
         described = meta_window(tensor)
         self._described[node] = described
-        self._values[id(described)] = value
+        self._places[node] = len(self._places)
+        if is_table:
+            return
+        memory = Memory(
+            self._places[node], tensor.dtype, tuple(tensor.shape), tuple(tensor.stride())
+        )
+        self._values[id(described)] = self._read(memory)
 
     def add(self, node: Node) -> None:
         """Compute `node`, whose operands are there.
@@ -94,7 +113,11 @@ class Composition:
         args = [self._given(one) for one in node.args]
         kwargs = {name: self._given(one) for name, one in node.kwargs.items()}
         described = op(*args, **kwargs)
-        results = self._results(op, args, kwargs)
+        gather = gather_of(node)
+        if gather is not None:
+            results: tuple[Value, ...] = (self._element(gather, described),)
+        else:
+            results = self._results(op, args, kwargs)
         self._described[node] = described
         listed = (described,) if isinstance(described, Tensor) else described
         for one, value in zip(listed, results, strict=True):
@@ -112,6 +135,33 @@ class Composition:
         """The graph that computes the nodes."""
         inputs = [value.payload for value in self.inputs]
         return Graph(name, inputs, [self.value(node).payload for node in outputs])
+
+    def _read(self, memory: Memory) -> Value:
+        """The value that the walk meets there."""
+        value = self.interpreter.input(len(self.inputs), memory.dtype, memory.sizes)
+        self.inputs.append(value)
+        self.memories.append(memory)
+        return value
+
+    def _element(self, gather: Gather, described: Tensor) -> Value:
+        """What lies at an index: the window on the table stays where it is along that."""
+        table, index = self._described[gather.table], self._described[gather.index]
+        sizes = tuple(described.shape)
+        window = self._read(
+            Memory(self._places[gather.table], table.dtype, sizes, gather.strides(table.stride()))
+        )
+        first = len(self.numbers)
+        self.numbers += [table.size(gather.dim), table.stride(gather.dim) * table.itemsize]
+        is_apart = gather.reads_apart(sizes, index.stride())
+        (self.apart if is_apart else self.rows).add(len(self.inputs) - 1)
+        size, step = (number(window, first + at) for at in range(2))
+        at = self._value_of(index)
+        if gather.wraps:
+            at = from_the_end(at, size)
+        offset = Prim.table["broadcast_in_dim"](
+            inside(at, size) * step, shape=sizes, broadcast_dimensions=gather.places
+        )
+        return element(window, offset)
 
     def _given(self, argument: Any) -> Any:
         return map_nodes(argument, lambda node: self._described[node])
@@ -138,8 +188,16 @@ def composed(
 ) -> Composition:
     """The values of `nodes` where `inputs` are tensors like these."""
     composition = Composition()
+    nodes = list(nodes)
+    read = {one for node in nodes for one in _read_by(node)}
     for node, tensor in zip(inputs, tensors, strict=True):
-        composition.add_input(node, tensor)
+        composition.add_input(node, tensor, is_table=node not in read)
     for node in nodes:
         composition.add(node)
     return composition
+
+
+def _read_by(node: Node) -> Sequence[Node]:
+    """What a node reads wherever the walk is."""
+    gather = gather_of(node)
+    return node.all_input_nodes if gather is None else (gather.index,)

@@ -31,11 +31,11 @@ def written_tensor(element: dtype, sizes: Sequence[int], strides: Sequence[int])
 def written_group(group: FusedGroup) -> Written:
     """A group with its plan, and each of its kernels by the hash of its program's text."""
     backend = loop_backend(DispatchKey.CPU)
-    ranks: list[int] = []
+    programs: list[Program] = []
 
     def generate(program: Program) -> tuple[Any, Any]:
         backend.generate(program)
-        ranks.append(program.reduced_rank)
+        programs.append(program)
         return jit.digest(str(program)).hex(), None
 
     def launch(
@@ -49,12 +49,18 @@ def written_group(group: FusedGroup) -> Written:
         offsets: Sequence[int],
         work: int,
     ) -> Written:
+        program = programs[-1]
+        rank = program.reduced_rank
+        first = 1 + rank * (1 + len(sources)) if rank else 0
+        elements = _elements(program)
         return {
             "kernel": kernel,
             "sizes": list(sizes),
             "strides": [list(one) for one in strides],
-            "reduced": list(reduced),
-            "rank": ranks[-1],
+            "reduced": list(reduced[:first]),
+            "numbers": list(reduced[first:]) if elements else [],
+            "elements": elements,
+            "rank": rank,
             "sources": list(sources),
             "offsets": list(offsets),
             "work": work,
@@ -86,6 +92,13 @@ def written_group(group: FusedGroup) -> Written:
         return group.planned(tensors, generate, Parts(plan, launch))  # type: ignore[no-any-return]
     except (ValueError, IndexError) as error:
         raise UnwritableProgramError(f"{group.label}: {error}") from None
+
+
+def _elements(program: Program) -> list[list[int]]:
+    """The operands that are met at computed addresses, each with the places of the numbers that
+    say how many there are, and how far apart."""
+    places = {one.name: place for place, one in enumerate(program.operands)}
+    return [[places[name], *numbers] for name, numbers in program.elements.items()]
 
 
 def encoded(value: Any) -> Any:

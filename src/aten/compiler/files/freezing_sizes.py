@@ -36,7 +36,7 @@ _VARYING = frozenset(
     {
         *("inputs", "template"),
         *("groups.operands", "groups.outputs", "groups.temporaries"),
-        *(f"groups.launches.{name}" for name in ("sizes", "strides", "offsets", "work")),
+        *(f"groups.launches.{name}" for name in ("sizes", "strides", "numbers", "offsets", "work")),
     }
 )
 

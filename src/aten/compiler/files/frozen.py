@@ -180,7 +180,7 @@ def _launch(
         owner,
         written["sizes"],
         written["strides"],
-        written["reduced"],
+        [*written["reduced"], *written["numbers"]],
         written["sources"],
         written["offsets"],
         written["work"],
@@ -192,17 +192,21 @@ def require_inside(written: Mapping[str, Any], tensors: Sequence[Described]) -> 
     sizes, steps, sources = written["sizes"], written["strides"], written["sources"]
     reduced, rank, offsets = written["reduced"], written["rank"], written["offsets"]
     count = len(sources)
-    numbers = [*sizes, *reduced, *offsets, rank, written["work"], *sources]
-    numbers += (one for row in steps for one in row)
-    if any(type(one) is not int or abs(one) > _LARGEST for one in numbers):
+    given = [*sizes, *reduced, *offsets, rank, written["work"], *sources, *written["numbers"]]
+    given += (one for row in (*steps, *written["elements"]) for one in row)
+    if any(type(one) is not int or abs(one) > _LARGEST for one in given):
         raise ValueError("numbers out of range")
     folded = reduced[1 : 1 + rank]
+    elements = {place: _numbers(written, *at) for place, *at in written["elements"]}
+    if {at for _, *row in written["elements"] for at in row} != set(range(len(written["numbers"]))):
+        raise ValueError("numbers of no element")
     if rank and (rank < 0 or reduced[0] > _count(folded)):
         raise ValueError("folds of more elements than there are")
     for place in range(count):
         walked = [(size, row[place]) for size, row in zip(sizes, steps, strict=True)]
         along = reduced[1 + rank * (1 + place) : 1 + rank * (2 + place)] if rank else []
         walked += zip(folded, along, strict=True)
+        walked += elements.pop(place, ())
         if any(size < 1 for size, _ in walked):
             raise ValueError("a walk over nothing")
         spans = [(size - 1) * step for size, step in walked]
@@ -212,6 +216,14 @@ def require_inside(written: Mapping[str, Any], tensors: Sequence[Described]) -> 
         extent = 1 + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))
         if 0 in shape or first < 0 or last >= extent * element.itemsize:
             raise ValueError("a walk that leaves its tensor")
+    if elements:
+        raise ValueError("elements of no operand")
+
+
+def _numbers(written: Mapping[str, Any], size: int, step: int) -> list[tuple[int, int]]:
+    """How many places there are for an element at an index, and how far apart."""
+    numbers = written["numbers"]
+    return [(numbers[_natural(size)], numbers[_natural(step)])]
 
 
 def _count(sizes: Sequence[int]) -> int:
