@@ -39,6 +39,7 @@ _CONVOLUTION = "aten.convolution.default"
 _OF_FUSED = {
     f"fused.{name}.default": f"direct.{name}"
     for name in (
+        "checked_index",
         "expanded_convolution",
         "inverted_residual",
         "strips_product",

@@ -331,6 +331,12 @@ def _listed(name: str) -> Callable[..., Any]:
     return lambda *items: list(items)
 
 
+def _checked_index(_: str) -> Callable[..., Any]:
+    from aten.backends.cpu.kernels.indexing.checking import checked
+
+    return _or_operator(checked, "fused::checked_index")
+
+
 def _convolution(_: str) -> Callable[..., Any]:
     from aten.backends.cpu.kernels.windows.convolution_calls import convolved
 
@@ -423,6 +429,7 @@ def _window(_: str) -> Callable[..., Any]:
 # Those that there are: they are the same for all programs.
 _made: dict[str, Callable[..., Any]] = {}
 _DIRECT = {
+    "checked_index": _checked_index,
     "convolution": _convolution,
     "expanded_convolution": _expanded_convolution,
     "inverted_residual": _inverted_residual,

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport INT32, INT64
 from aten._core.dispatch.dispatcher cimport Kernel
-from aten._core.dispatch.fast_path cimport FastPath
+from aten._core.dispatch.fast_path cimport FastPath, read_arguments
 from aten._core.tensor.given cimport reads_dim
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport TensorImpl
@@ -20,6 +20,7 @@ cdef enum:
     SELF = 1
     DIM = 2
     WRAPS = 3
+    ARGUMENTS = 5
 
 
 cdef class CheckedIndexKernel(FastPath):
@@ -29,15 +30,29 @@ cdef class CheckedIndexKernel(FastPath):
         FastPath.__init__(self, "checked_index", (), None, otherwise)
 
     cdef object ordinary(self, PyObject** stack):
-        cdef TensorImpl index = <TensorImpl>stack[INDEX]
-        cdef TensorImpl self_ = <TensorImpl>stack[SELF]
-        cdef int dim
-        cdef int64_t size
-        if index.device_type != CPU or (index.dtype_code != INT64 and index.dtype_code != INT32):
-            return None
-        if self_.rank == 0 or not reads_dim(stack[DIM], self_, &dim):
-            return None
-        size = self_.sizes[dim]
-        if range_of_index(index, -size if <object>stack[WRAPS] else 0, size) == OUTSIDE:
-            return None
-        return <Tensor>index
+        return _checked(stack)
+
+
+def checked(*arguments):
+    """What `fused::checked_index` gives for these arguments, all of them in its order.
+
+    None where an index is outside, or it is no call for this kernel: the operator knows what to
+    raise. This is for programs that are loaded with all that they call, without the operator.
+    """
+    cdef PyObject* given[ARGUMENTS]
+    return _checked(given) if read_arguments(arguments, given, ARGUMENTS, DIM, 0) else None
+
+
+cdef object _checked(PyObject** stack):
+    cdef TensorImpl index = <TensorImpl>stack[INDEX]
+    cdef TensorImpl table = <TensorImpl>stack[SELF]
+    cdef int dim
+    cdef int64_t size
+    if index.device_type != CPU or (index.dtype_code != INT64 and index.dtype_code != INT32):
+        return None
+    if table.rank == 0 or not reads_dim(stack[DIM], table, &dim):
+        return None
+    size = table.sizes[dim]
+    if range_of_index(index, -size if <object>stack[WRAPS] else 0, size) == OUTSIDE:
+        return None
+    return <Tensor>index
