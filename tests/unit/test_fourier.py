@@ -9,10 +9,11 @@ import pytest
 
 import aten
 from aten.backends.cpu.kernels.fourier.fourier import transform
+from aten.backends.cpu.kernels.fourier.lengths import generator, is_prime, radices, smooth
 
 # Powers of each radix, their products, odd radices, primes done as convolutions, matrices.
 LENGTHS = [*range(1, 34), 49, 61, 64, 67, 96, 121, 122, 127, 134, 360, 1000, 1021, 4096, 5000, 8192]
-LONG = [3 * 4096, 65536, 4099 * 2]
+LONG = [3 * 4096, 65536, 4099, 4099 * 2, 12289]
 
 
 def signal(*shape: int, dtype: aten.dtype = aten.complex128) -> aten.Tensor:
@@ -66,7 +67,7 @@ def test_real_numbers(length: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [aten.complex64, aten.complex128], ids=str)
-@pytest.mark.parametrize("length", [5, 8, 31, 64, 134, 1000, 1021, 4096, 9216])
+@pytest.mark.parametrize("length", [5, 8, 31, 64, 134, 257, 1000, 1021, 4096, 9216])
 def test_bits_depend_on_the_line_alone(length: int, dtype: aten.dtype) -> None:
     lines = signal(21, length, dtype=dtype)
     rows = aten.fft.fft(lines)
@@ -136,3 +137,16 @@ def test_operands_that_do_not_go_together_are_refused() -> None:
     for given, out, dim, length, inverse in wrong:
         with pytest.raises(ValueError, match="transform"):
             transform(given, out, dim, length, inverse, 1.0)
+
+
+def test_what_lengths_are_made_of() -> None:
+    primes = [number for number in range(3, 300) if all(number % one for one in range(2, number))]
+    assert [number for number in range(1, 300) if is_prime(number)] == primes
+    for prime in primes:
+        assert len({pow(generator(prime), power, prime) for power in range(prime - 1)}) == prime - 1
+    for length in range(1, 2000):
+        found = radices(length, 61)
+        assert found is None or (math.prod(found) == length and max(found, default=1) <= 61)
+        assert smooth(length) >= length
+    assert radices(4 * 67, 61) is None
+    assert radices(3 * 1024, 61) == [8, 8, 4, 4, 3]

@@ -59,6 +59,8 @@ def is_prime(number: int) -> bool:
 
 def generator(prime: int) -> int:
     """The least number of which the powers are all that an odd prime does not divide."""
-    others = set(odd_factors((prime - 1) >> ((prime - 1) & (1 - prime)).bit_length() - 1, prime))
-    steps = [(prime - 1) // one for one in {2, *others}]
+    odd = prime - 1
+    while odd % 2 == 0:
+        odd //= 2
+    steps = [(prime - 1) // one for one in {2, *odd_factors(odd, prime)}]
     return next(one for one in range(2, prime) if all(pow(one, step, prime) != 1 for step in steps))
