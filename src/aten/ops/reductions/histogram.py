@@ -23,6 +23,11 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Te
     Where these are equal, the least and the greatest element take their place. Raises RuntimeError
     for a range that is not finite or runs backwards and for less than one bin.
     """
+    return _counts(bins_of(self, bins, min, max), None, bins).to(self.dtype)
+
+
+def bins_of(self: Tensor, bins: int, min: Number, max: Number) -> Tensor:
+    """The bin that each element falls into, in `histc`; `bins` for none of them. Raises as that."""
     if not self.dtype.is_floating_point:
         raise refusal("histogram_cpu", self.dtype)
     _require_bins("histc", bins)
@@ -42,13 +47,12 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Te
     # arithmetic puts it.
     steps = ops.aten.where(inside, (self - edge) * bins / width, 0)
     places = steps.to(DTYPES["int64"]).clamp(0, bins - 1)
-    return _counted(places, inside, None, bins).to(self.dtype)
+    return ops.aten.where(inside, places, bins)
 
 
-def _counted(places: Tensor, inside: Tensor, weight: Tensor | None, bins: int) -> Tensor:
-    """How many places there are of each, or their weights in float64; those inside only."""
-    # What is not inside is counted behind the last bin.
-    index = ops.aten.where(inside, places, bins).reshape((-1,))
+def _counts(places: Tensor, weight: Tensor | None, bins: int) -> Tensor:
+    """How many places there are of each, or their weights in float64; those of a bin only."""
+    index = places.reshape((-1,))
     element = DTYPES["int64" if weight is None else "float64"]
     ones = index.new_ones((), dtype=element).expand(index.shape)
     given = ones if weight is None else weight.to(element)
@@ -246,7 +250,8 @@ def _histogrammed(
         inside = inside & (column >= edge.select(0, 0)) & (column <= edge.select(0, -1))
         found = ops.aten.searchsorted(edge, column, right=True) - 1
         place = place * size + found.clamp(0, size - 1)
-    total = _counted(place, inside, weight, math.prod(sizes))
+    count = math.prod(sizes)
+    total = _counts(ops.aten.where(inside, place, count), weight, count)
     made = total.to(DTYPES["float64"]).to(samples.dtype).reshape(sizes)
     return _density(made, edges) if density else made
 

@@ -6,6 +6,8 @@ from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.indexing.counting import count_numbers
 from aten.ops.definition import op
 from aten.ops.indexing import segments
+from aten.ops.reductions import histogram
+from aten.prims import Number
 
 
 @op("bincount", exact_out=True)
@@ -16,3 +18,12 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
         if made is not None:
             return made
     return segments.bincount(self, weights, minlength)
+
+
+@op
+def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
+    """How many elements fall into each of `bins` bins of one width between `min` and `max`."""
+    made = count_numbers(histogram.bins_of(self, bins, min, max).reshape((-1,)), bins + 1)
+    if made is None:
+        return histogram.histc(self, bins, min, max)
+    return made.narrow(0, 0, bins).to(self.dtype)
