@@ -418,6 +418,7 @@ cdef bint _multiply_few(const Attention* all, const Block* block, const char* ke
     work.ahead = KEYS_AHEAD * work.right_column
     work.out = scores
     work.out_row = CHUNK
+    work.rows = block.count
     work.adds = False
     run(&work)
     return True

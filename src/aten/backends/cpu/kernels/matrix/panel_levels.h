@@ -537,15 +537,29 @@ static TARGET void aten_zip_bytes_vbmi(const uint8_t *source, int64_t step, int6
 
 #undef ROWS
 #undef TARGET
+
+/* The compiler has to know the instructions, and the kernel to be asked for the registers. */
+#if defined(__linux__) && (defined(__clang__) || __GNUC__ >= 11)
+#define ATEN_KNOWS_AMX
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "panel_amx.h"
+static const aten_panel_tiles aten_panel_tiles_brains_amx = {16, 8, 4, {{NULL}}, aten_amx_strip};
+#define ATEN_HAS_BRAIN_TILES aten_may_use_amx()
+#else
+#define ATEN_HAS_BRAIN_TILES 0
+#endif
 #endif
 
 static aten_panel_features aten_find_panel_features(void)
 {
-    aten_panel_features found = {0, 0, 0};
+    aten_panel_features found = {0, 0, 0, 0};
 #if defined(__x86_64__)
     __builtin_cpu_init();
     found.byte_sums = ATEN_MAY_USE(64, "avx512vnni");
     found.brain_sums = ATEN_HAS_FAST_BRAIN_DOTS;
+    found.brain_tiles = ATEN_HAS_BRAIN_TILES;
     found.byte_permutes = ATEN_MAY_USE(64, "avx512vbmi");
 #endif
     return found;
@@ -628,6 +642,10 @@ static aten_panel_columns_function aten_panel_columns_of(int vector_bytes,
 #if defined(__x86_64__)
     if (vector_bytes != 64)
         return NULL;
+#ifdef ATEN_KNOWS_AMX
+    if (kind == ATEN_BRAIN_PAIRS && features.brain_tiles)
+        return rows <= ATEN_AMX_SIDE ? aten_amx_columns : NULL;
+#endif
     if (rows > 4)
         return NULL;
     if (kind == ATEN_BRAIN_PAIRS && features.brain_sums)
@@ -659,6 +677,10 @@ static const aten_panel_tiles *aten_panel_tiles_of(int vector_bytes, aten_panel_
         return &aten_panel_tiles_pairs_vnni;
     if (vector_bytes == 64 && features.byte_sums && kind == ATEN_BYTE_QUADS)
         return &aten_panel_tiles_quads_vnni;
+#ifdef ATEN_KNOWS_AMX
+    if (vector_bytes == 64 && features.brain_tiles && kind == ATEN_BRAIN_PAIRS)
+        return &aten_panel_tiles_brains_amx;
+#endif
     if (vector_bytes == 64 && features.brain_sums && kind == ATEN_BRAIN_PAIRS)
         return &aten_panel_tiles_brains_64;
     if (vector_bytes >= 32)

@@ -14,9 +14,12 @@ cdef extern from "panel_structures.h" nogil:
         void* out
         int64_t out_row
     ctypedef void (*aten_panel_tile_function)(const aten_panel_tile*) noexcept nogil
+    ctypedef void (*aten_panel_strip_function)(const aten_panel_tile*, int64_t rows,
+                                               int64_t columns, int64_t group) noexcept nogil
     ctypedef struct aten_panel_tiles:
         int lanes, rows, unit
         aten_panel_tile_function tiles[4][3]
+        aten_panel_strip_function strip
     ctypedef struct aten_panel_packs:
         void (*run)(const void* source, int64_t step, int64_t count, void* target) noexcept nogil
         void (*zip)(const void* source, int64_t step, int64_t count, int64_t columns,
@@ -32,11 +35,11 @@ cdef extern from "panel_structures.h" nogil:
         const char* right
         int64_t left_row, right_column, ahead
         void* out
-        int64_t out_row
+        int64_t out_row, rows
         bint adds
     ctypedef void (*aten_panel_columns_function)(const aten_panel_columns*) noexcept nogil
     ctypedef struct aten_panel_features:
-        int byte_sums, brain_sums, byte_permutes
+        int byte_sums, brain_sums, byte_permutes, brain_tiles
     ctypedef struct aten_panel_factor:
         double real, imaginary
         int64_t whole

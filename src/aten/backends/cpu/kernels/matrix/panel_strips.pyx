@@ -12,6 +12,9 @@ cdef void run_strip(const aten_panel_tiles* tiles, aten_panel_tile* tile, int64_
     cdef int vectors = <int>((columns - 1) // tiles.lanes)
     cdef int shape = 3 if tiles.rows == 8 else 2
     cdef aten_panel_tile one = tile[0]
+    if tiles.strip != NULL:
+        tiles.strip(tile, rows, columns, group)
+        return
     while row < rows:
         while rows - row < <int64_t>1 << shape:
             shape -= 1

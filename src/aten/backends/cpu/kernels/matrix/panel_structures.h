@@ -67,15 +67,20 @@ typedef struct {
     const char *left, *right;
     int64_t left_row, right_column, ahead;
     void *out;
-    int64_t out_row;
+    int64_t out_row, rows;
     int adds;
 } aten_panel_columns;
 
 typedef void (*aten_panel_columns_function)(const aten_panel_columns *);
 
+/* All rows of a tile's columns at once; those of a group lie side by side, if its bytes are not 0. */
+typedef void (*aten_panel_strip_function)(const aten_panel_tile *, int64_t rows, int64_t columns,
+                                          int64_t group);
+
 typedef struct {
     int lanes, rows, unit;
     aten_panel_tile_function tiles[4][3];
+    aten_panel_strip_function strip;    /* or NULL: by tiles */
 } aten_panel_tiles;
 
 /* `row` and `ahead` are in what is read: units or elements. */
@@ -108,7 +113,7 @@ typedef void (*aten_panel_finish)(const aten_panel_row *);
 
 /* What the processor has besides vectors of 64 bytes. */
 typedef struct {
-    int byte_sums, brain_sums, byte_permutes;
+    int byte_sums, brain_sums, byte_permutes, brain_tiles;
 } aten_panel_features;
 
 #endif

@@ -323,6 +323,22 @@ cdef inline int64_t _stretch_units(const Piece* piece) noexcept nogil:
     return STRETCH_OF_QUADS if piece.way.kind == ATEN_BYTE_QUADS else STRETCH
 
 
+cdef inline bint _goes_on(const Piece* piece) noexcept nogil:
+    """Whether a stretch of the depth goes on with the sums before: in tile registers."""
+    return piece.way.tiles.strip != NULL
+
+
+cdef inline void _go_on(const Piece* piece, aten_panel_tile* tile, int64_t begin) noexcept nogil:
+    """Sums of a stretch get those of the stretches before, if there are any."""
+    tile.start = tile.out if begin and _goes_on(piece) else NULL
+    tile.addend = tile.out if begin and not _goes_on(piece) else NULL
+
+
+cdef inline int64_t _streamed_units(const Piece* piece) noexcept nogil:
+    """Units of the depth at once where its rows run side by side: what tile registers sum at once."""
+    return 2 * STREAM if _goes_on(piece) else STREAM
+
+
 cdef inline int64_t _packed_together(const Piece* piece) noexcept nogil:
     """Strips that are packed together: one where sums are to stay in the second cache, too."""
     if _goes_by_strips(piece) or _streams(piece) or piece.rows * piece.way.packs.parts > SOME_ROWS:
@@ -382,9 +398,8 @@ cdef void _multiply_block(Piece* piece) noexcept nogil:
             pack_strips(piece, begin, count, first, together * strip, strip, &tile)
             while column < min(piece.columns, first + together * strip):
                 take_strip(piece, first, column, strip, &tile)
-                tile.start = NULL
                 tile.out = sums + column * piece.way.tiles.unit
-                tile.addend = tile.out if begin else NULL
+                _go_on(piece, &tile, begin)
                 if piece.direct:
                     tile.base = piece.below if piece.way.flips and not begin else NULL
                 _run_strip(piece, &tile, min(strip, piece.columns - column))
@@ -411,9 +426,8 @@ cdef void _multiply_by_strips(Piece* piece) noexcept nogil:
             count = min(stretch, piece.depth - begin)
             tile.units = units_of(piece, count)
             take_left(piece, begin, count, &tile)
-            tile.start = NULL
             tile.out = piece.sums
-            tile.addend = tile.out if begin else NULL
+            _go_on(piece, &tile, begin)
             tile.out_row = piece.sums_row
             if not _run_columns(piece, begin, count, column, columns, &tile):
                 pack_right(piece, begin, count, column, strip, &tile)
@@ -442,7 +456,8 @@ cdef bint _run_columns(const Piece* piece, int64_t begin, int64_t count, int64_t
     work.ahead = 0
     work.out = tile.out
     work.out_row = tile.out_row
-    work.adds = tile.addend != NULL
+    work.rows = piece.rows
+    work.adds = tile.addend != NULL or tile.start != NULL
     run(&work)
     return True
 
@@ -451,7 +466,7 @@ cdef void _multiply_streaming(Piece* piece) noexcept nogil:
     """Some steps of the depth over many columns, then the next ones."""
     cdef int64_t first, column, columns, begin, count, stretch = _stretch_of(piece, STRETCH)
     cdef int64_t strip = piece.way.tiles.lanes * VECTORS, unit = piece.way.tiles.unit
-    cdef int64_t few = _stretch_of(piece, STREAM), part, place, chunk, index
+    cdef int64_t few = _stretch_of(piece, _streamed_units(piece)), part, place, chunk, index
     cdef aten_panel_tile tile
     tile.base = NULL
     for chunk in range((piece.columns + piece.sums_row - 1) // piece.sums_row):
@@ -461,7 +476,7 @@ cdef void _multiply_streaming(Piece* piece) noexcept nogil:
         while True:
             count = min(few, piece.depth - begin)
             tile.units = units_of(piece, count)
-            part = begin % stretch
+            part = begin if _goes_on(piece) else begin % stretch
             take_left(piece, begin, count, &tile)
             for index in range((columns + strip - 1) // strip):
                 column = index * strip
@@ -470,9 +485,10 @@ cdef void _multiply_streaming(Piece* piece) noexcept nogil:
                 tile.start = piece.begun + place if part else NULL
                 tile.addend = NULL
                 tile.out = piece.begun + place
-                if part + few == stretch or begin + few >= piece.depth:
+                if begin + few >= piece.depth or (part + few == stretch and not _goes_on(piece)):
                     tile.out = piece.sums + place
-                    tile.addend = tile.out if begin >= stretch else NULL
+                    tile.addend = (tile.out if begin >= stretch and not _goes_on(piece)
+                                   else NULL)
                 tile.out_row = piece.sums_row
                 _run_strip(piece, &tile, min(strip, columns - column))
             begin += few
