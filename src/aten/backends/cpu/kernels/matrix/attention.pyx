@@ -147,9 +147,11 @@ cdef int describe_attention(Attention* all, TensorImpl query, TensorImpl key, Te
         all.sum = NULL
     all.value_packs = panel_packs(all.value_pack)
     use_floats(all)
-    if code == BFLOAT16 and panel_tiles(ATEN_BRAIN_PAIRS) != NULL:
+    cdef const aten_panel_tiles* pairs = panel_tiles(ATEN_BRAIN_PAIRS) if code == BFLOAT16 else NULL
+    # Tile registers gain nothing where values are floats, and a row over many keys loses.
+    if pairs != NULL and pairs.strip == NULL:
         all.kind, all.pack = ATEN_BRAIN_PAIRS, ATEN_PACK_SHORTS
-        all.score_tiles = panel_tiles(all.kind)
+        all.score_tiles = pairs
         all.packs = panel_packs(all.pack)
     all.block = CAUSAL_BLOCK if is_causal else BLOCK
     all.blocks = (all.group * all.queries + all.block - 1) // all.block
