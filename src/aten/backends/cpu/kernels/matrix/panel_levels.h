@@ -538,8 +538,9 @@ static TARGET void aten_zip_bytes_vbmi(const uint8_t *source, int64_t step, int6
 #undef ROWS
 #undef TARGET
 
-/* The compiler has to know the instructions, and the kernel to be asked for the registers. */
-#if defined(__linux__) && (defined(__clang__) || __GNUC__ >= 11)
+/* The compiler has to know the instructions and to ask for them by name, and the kernel to be asked
+   for the registers. */
+#if defined(__linux__) && !defined(__clang__) && __GNUC__ >= 11
 #define ATEN_KNOWS_AMX
 #include <sys/syscall.h>
 #include <unistd.h>
