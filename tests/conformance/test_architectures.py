@@ -17,7 +17,7 @@ from aten.export import ExportedProgram, load, save
 
 # Float32 in other orders through some layers, of results about one.
 CLOSE = {"rtol": 1e-4, "atol": 2e-5}
-# How many boxes are left depends on the data: no graph of fake tensors has that.
+# How many boxes are left depends on the data.
 DATA_DEPENDENT = ("Detector",)
 
 # Millions of parameters as the models were published, without what depends on the classes.

@@ -219,3 +219,37 @@ def test_a_call_that_is_not_ordinary_is_refused_as_ever():
         with pytest.raises(error, match=text):
             call()
     assert table[aten.tensor([-1, 0])].shape == (2, 4)
+
+
+@pytest.mark.parametrize(
+    "dtype", [aten.uint8, aten.bfloat16, aten.float32, aten.complex128], ids=str
+)
+@pytest.mark.parametrize(
+    ("shape", "dim", "count"),
+    [
+        ((300_000,), 0, 20_000),
+        ((600, 1024), 1, 1024),
+        ((600, 1024), 0, 600),
+        ((1000, 40), 0, 500),
+        ((2000, 400), 0, 50),
+        ((30, 40, 50), 1, 40),
+        ((3, 20_000, 7), 1, 1000),
+        ((1_000_000,), 0, 3),
+    ],
+    ids=str,
+)
+def test_copies_that_are_written_to(threads, shape, dim, count, dtype) -> None:
+    """Copied part by part or at once, they are what is written to in place."""
+    table = numbers(numpy.prod(shape).item(), 101).view(shape).to(dtype)
+    sizes = [count if place == dim else size for place, size in enumerate(shape)]
+    index = numbers(numpy.prod(sizes).item(), shape[dim]).view(sizes)
+    source = numbers(index.numel(), 89).view(sizes).to(dtype)
+    before = table.tolist()
+    for operator in ("scatter", "scatter_add"):
+        expected = getattr(table.clone(), operator + "_")(dim, index, source)
+        assert aten.equal(getattr(table, operator)(dim, index, source), expected)
+    index.view(-1)[count // 2] = shape[dim]
+    for operator in (aten.scatter, aten.scatter_add):
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            operator(table, dim, index, source)
+    assert table.tolist() == before

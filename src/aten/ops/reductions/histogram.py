@@ -23,7 +23,7 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Te
     Where these are equal, the least and the greatest element take their place. Raises RuntimeError
     for a range that is not finite or runs backwards and for less than one bin.
     """
-    return _counts(bins_of(self, bins, min, max), None, bins).to(self.dtype)
+    return counts_of(bins_of(self, bins, min, max), None, bins).to(self.dtype)
 
 
 def bins_of(self: Tensor, bins: int, min: Number, max: Number) -> Tensor:
@@ -50,7 +50,7 @@ def bins_of(self: Tensor, bins: int, min: Number, max: Number) -> Tensor:
     return ops.aten.where(inside, places, bins)
 
 
-def _counts(places: Tensor, weight: Tensor | None, bins: int) -> Tensor:
+def counts_of(places: Tensor, weight: Tensor | None, bins: int) -> Tensor:
     """How many places there are of each, or their weights in float64; those of a bin only."""
     index = places.reshape((-1,))
     element = DTYPES["int64" if weight is None else "float64"]
@@ -251,7 +251,7 @@ def _histogrammed(
         found = ops.aten.searchsorted(edge, column, right=True) - 1
         place = place * size + found.clamp(0, size - 1)
     count = math.prod(sizes)
-    total = _counts(ops.aten.where(inside, place, count), weight, count)
+    total = counts_of(ops.aten.where(inside, place, count), weight, count)
     made = total.to(DTYPES["float64"]).to(samples.dtype).reshape(sizes)
     return _density(made, edges) if density else made
 

@@ -23,7 +23,7 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
 @op
 def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
     """How many elements fall into each of `bins` bins of one width between `min` and `max`."""
-    made = count_numbers(histogram.bins_of(self, bins, min, max).reshape((-1,)), bins + 1)
-    if made is None:
-        return histogram.histc(self, bins, min, max)
-    return made.narrow(0, 0, bins).to(self.dtype)
+    places = histogram.bins_of(self, bins, min, max).reshape((-1,))
+    made = count_numbers(places, bins + 1)
+    counts = histogram.counts_of(places, None, bins) if made is None else made.narrow(0, 0, bins)
+    return counts.to(self.dtype)

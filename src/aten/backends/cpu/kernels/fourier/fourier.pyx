@@ -315,8 +315,8 @@ cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_
         _store(line, a, data[OUT], apart[OUT], lanes, element)
 
 
-cdef inline bint _is_of_prime(const Plan* plan) noexcept nogil:
-    """Whether lines, also rows, are better gone through side by side: there is much to rearrange."""
+cdef inline bint _is_rearranged(const Plan* plan) noexcept nogil:
+    """Whether lines, also rows, are better gone through side by side: those of a convolution."""
     return (plan.cycle != NULL or plan.inner != NULL) and not is_alone(plan)
 
 
@@ -345,17 +345,17 @@ cdef void _transform_abreast(const Line* line, char** data, const int64_t* apart
 
 cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0, int64_t n1,
                           const int64_t* s1, Real unused, Element element) noexcept nogil:
-    cdef int64_t lanes = lines_abreast(sizeof(Real) == 8), outer, first, count, held
+    cdef int64_t most = lines_abreast(sizeof(Real) == 8), lanes = most, outer, first, count, held
     cdef char* places[2]
     cdef Real* room
     cdef bint abreast = False
     # Lines that lie side by side are gone through together; one by one, those that lie in rows.
     if line.steps[GIVEN] <= s0[GIVEN] and line.steps[OUT] <= s0[OUT] or is_alone(line.plan):
         lanes = 1
-    if lanes == 1 and _is_of_prime(line.plan) and n0 >= lines_abreast(sizeof(Real) == 8):
-        lanes = lines_abreast(sizeof(Real) == 8)
-    if lanes == 1 and _goes_abreast(line, s0) and n0 >= lines_abreast(sizeof(Real) == 8):
-        lanes = lines_abreast(sizeof(Real) == 8)
+    if lanes == 1 and n0 >= most and _is_rearranged(line.plan):
+        lanes = most
+    if lanes == 1 and n0 >= most and _goes_abreast(line, s0):
+        lanes = most
         abreast = True
     lanes = min(lanes, n0)
     held = 2 * line.plan.length * lanes
@@ -470,13 +470,17 @@ cdef int transform_lines(Tensor given, Tensor out, int dim, int64_t length, bint
         if walk.total == 1:
             _transform_all(walk.data, 1, walk.strides[0], 1, walk.strides[0], walk.reduced)
         elif walk.total:
-            run_walk(&walk, _lines_together(walk.total, length))
+            run_walk(&walk, _lines_together(walk.total, line.plan))
     if line.failed:
         raise MemoryError(f"fft: no memory for a transform of {length} numbers")
     return 0
 
 
-cdef int64_t _lines_together(int64_t lines, int64_t length) noexcept nogil:
-    """Lines of a chunk: many, but of few lines a thread's share."""
+cdef int64_t _lines_together(int64_t lines, const Plan* plan) noexcept nogil:
+    """Lines of a chunk: as many as go side by side, but of few lines a thread's share."""
     cdef int64_t share = (lines + thread_count() - 1) // thread_count()
-    return max(min(GRAIN // length, share), max(<int64_t>LEAST_GRAIN // length, <int64_t>1))
+    cdef int64_t least = max(<int64_t>LEAST_GRAIN // plan.length, <int64_t>1)
+    cdef int64_t most = max(<int64_t>GRAIN // plan.length, <int64_t>1)
+    if not is_alone(plan):
+        most = max(most, lines_abreast(plan.wide))
+    return max(min(most, share), least)

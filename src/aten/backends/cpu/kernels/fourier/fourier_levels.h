@@ -156,8 +156,8 @@ static void aten_columns_of_floats(const aten_passes *passes, int64_t wide, cons
 }
 
 static void aten_columns_of_doubles(const aten_passes *passes, int64_t wide, const double *turns,
-                                   const double *given, const double *pairs, int swapped, double *out,
-                                   int64_t pitch, int64_t begin, int64_t count, double *room)
+                                    const double *given, const double *pairs, int swapped, double *out,
+                                    int64_t pitch, int64_t begin, int64_t count, double *room)
 {
     ATEN_CALL_LEVEL(columns, double, passes, wide, turns, given, pairs, swapped, out, pitch, begin, count,
                     room)
@@ -172,8 +172,8 @@ static void aten_rows_of_floats(const aten_passes *passes, int64_t rows, const f
 }
 
 static void aten_rows_of_doubles(const aten_passes *passes, int64_t rows, const double *given,
-                                int64_t pitch, double *out, double *pairs, int swapped, double scale,
-                                int64_t begin, int64_t count, double *room)
+                                 int64_t pitch, double *out, double *pairs, int swapped, double scale,
+                                 int64_t begin, int64_t count, double *room)
 {
     ATEN_CALL_LEVEL(rows, double, passes, rows, given, pitch, out, pairs, swapped, scale, begin, count,
                     room)
@@ -252,13 +252,13 @@ static void aten_scatter_floats(const float *real, const float *imaginary, int64
 }
 
 static void aten_gather_doubles(const double *pairs, int64_t apart, int64_t count, double *real,
-                               double *imaginary)
+                                double *imaginary)
 {
     ATEN_CALL_LEVEL(gather, double, pairs, apart, count, real, imaginary)
 }
 
-static void aten_scatter_doubles(const double *real, const double *imaginary, int64_t count, double scale,
-                                double *pairs, int64_t apart)
+static void aten_scatter_doubles(const double *real, const double *imaginary, int64_t count,
+                                 double scale, double *pairs, int64_t apart)
 {
     ATEN_CALL_LEVEL(scatter, double, real, imaginary, count, scale, pairs, apart)
 }

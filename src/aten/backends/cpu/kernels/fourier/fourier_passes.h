@@ -13,10 +13,16 @@ typedef REAL NAME(half) __attribute__((vector_size(LANES / 2 * sizeof(REAL)), al
 #if LANES >= 8
 typedef REAL NAME(quarter) __attribute__((vector_size(LANES / 4 * sizeof(REAL)),
                                           aligned(sizeof(REAL)), may_alias));
-#define QUARTERS(BUTTERFLY, PUT) STRETCH(NAME(quarter), LANES / 4, BUTTERFLY, PUT)
+#define QUARTERS(STEP, ...) STEP(NAME(quarter), LANES / 4, ##__VA_ARGS__)
 #else
-#define QUARTERS(BUTTERFLY, PUT)
+#define QUARTERS(STEP, ...)
 #endif
+/* Widths of vectors from the widest one down, for what is left of a group's numbers. */
+#define WIDTHS(STEP, ...)                                                                           \
+    STEP(NAME(vector), LANES, ##__VA_ARGS__)                                                        \
+    STEP(NAME(half), LANES / 2, ##__VA_ARGS__)                                                      \
+    QUARTERS(STEP, ##__VA_ARGS__)                                                                   \
+    STEP(REAL, 1, ##__VA_ARGS__)
 
 #define IN(plane, place) (*(const VECTOR *)((plane) + (place)))
 #define OUT(plane, place) (*(VECTOR *)((plane) + (place)))
@@ -50,10 +56,7 @@ typedef REAL NAME(quarter) __attribute__((vector_size(LANES / 4 * sizeof(REAL)),
 #define GROUP(BUTTERFLY, PUT)                                                                       \
     {                                                                                               \
         int64_t q = 0;                                                                              \
-        STRETCH(NAME(vector), LANES, BUTTERFLY, PUT)                                                \
-        STRETCH(NAME(half), LANES / 2, BUTTERFLY, PUT)                                              \
-        QUARTERS(BUTTERFLY, PUT)                                                                    \
-        STRETCH(REAL, 1, BUTTERFLY, PUT)                                                            \
+        WIDTHS(STRETCH, BUTTERFLY, PUT)                                                             \
     }
 
 /* Goes through all groups: the first is not turned. */
@@ -332,9 +335,7 @@ static TARGET void NAME(pass_odd)(int64_t m, int64_t s, const REAL *restrict xr,
     const int64_t d = s * m;
     for (int64_t p = 0; p < m; p++) {
         int64_t q = 0;
-        ODD_SUMS(NAME(vector), LANES)
-        ODD_SUMS(NAME(half), LANES / 2)
-        ODD_SUMS(REAL, 1)
+        WIDTHS(ODD_SUMS)
     }
 }
 
@@ -349,6 +350,7 @@ static TARGET void NAME(pass_odd)(int64_t m, int64_t s, const REAL *restrict xr,
 #undef PASS
 #undef STRETCH
 #undef QUARTERS
+#undef WIDTHS
 #undef ODD_SUMS
 #undef GROUP
 #undef GROUPS

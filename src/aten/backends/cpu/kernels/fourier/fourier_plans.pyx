@@ -5,8 +5,8 @@
 Stockham's passes of radix 8, 4, 2, 3, 5 and any other odd one (Cochran et al., What is the fast
 Fourier transform?, 1967). Larger primes are a cyclic convolution of one number less (Rader, Discrete
 Fourier transforms when the number of data samples is prime, 1968), other lengths with a large prime
-factor a convolution (Bluestein, 1970), in float64. Long transforms go through the caches as a matrix, columns first, then rows (Bailey, FFTs in
-external or hierarchical memory, 1990).
+factor a convolution (Bluestein, 1970), in float64. Long transforms go through the caches as a
+matrix, columns first, then rows (Bailey, FFTs in external or hierarchical memory, 1990).
 """
 
 from libc.math cimport cos, sin
@@ -442,7 +442,7 @@ cdef void _cycle_lanes(const Plan* plan, int64_t lanes, Real* a, Real* room,
     if _run(plan.cycle, lanes, x, y, failed):
         x = y
     for q in range(count):
-        at = plan.powers[(count - q) % count] * lanes
+        at = plan.powers[count - q if q else 0] * lanes
         for lane in range(lanes):
             a[at + lane] = x[held + q * lanes + lane]
             a[all + at + lane] = x[q * lanes + lane]

@@ -10,6 +10,7 @@ from aten._core.base.dtypes cimport INT32, INT64
 from aten._core.dispatch.dispatcher cimport Kernel
 from aten._core.dispatch.fast_path cimport FastPath, read_arguments
 from aten._core.tensor.given cimport reads_dim
+from aten._core.tensor.making cimport make_alias
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport TensorImpl
 from aten.backends.cpu.kernels.indexing.locating cimport OUTSIDE, range_of_index
@@ -53,6 +54,7 @@ cdef object _checked(PyObject** stack):
     if table.rank == 0 or not reads_dim(stack[DIM], table, &dim):
         return None
     size = table.sizes[dim]
-    if range_of_index(index, -size if <object>stack[WRAPS] else 0, size) == OUTSIDE:
+    # Other threads may run while indices are looked at, and change what is read then.
+    if range_of_index(make_alias(index), -size if <object>stack[WRAPS] else 0, size) == OUTSIDE:
         return None
     return <Tensor>index

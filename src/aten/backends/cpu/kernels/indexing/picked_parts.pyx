@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from aten._core.memory.storage cimport copy_bytes
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.moving.iterator cimport Walk, run_walk
 
@@ -45,7 +46,7 @@ cdef int run_in_parts(Walk* walk, bint picks, const char* origin, int64_t bytes)
     division.dim = _widest_apart(walk) if walk.total >= GRAIN else -1
     if division.dim < 0:
         if origin != NULL:
-            memcpy(walk.data[BASE], origin, bytes)
+            copy_bytes(walk.data[BASE], origin, bytes)
         if walk.total < GRAIN:
             run_walk(walk, max(walk.total, 1))
             return 0

@@ -22,6 +22,7 @@ from aten._core.base.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMP
                                      FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT16, UINT32,
                                      UINT64, UINT8, category_of, item_size)
 from aten._core.base.sizes cimport MAXIMUM_DIMS
+from aten._core.memory.storage cimport copy_bytes
 from aten._core.tensor.given cimport reads_dim
 from aten._core.tensor.making cimport make_alias, make_contiguous
 from aten._core.tensor.tensor cimport Tensor
@@ -36,6 +37,8 @@ from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 cdef enum:
     # From as many points on, other Python threads may run.
     GRAIN = 16384
+    # Bytes that are copied for each that is written to, where that is done part by part.
+    MOST_COPIED = 2
     # How elements meet, in the order of _FOLDS.
     SUM = 0
     PRODUCT = 1
@@ -472,8 +475,16 @@ cdef object scatter_add_ordinary(PyObject** stack):
     return _scattered(stack, SUM)
 
 
+cdef int _run_on_copy(Walk* walk, const char* origin, int64_t bytes, int64_t written) except -1:
+    """Run a walk over a copy of `bytes` at `origin`; by the part where about as many are written."""
+    if bytes <= MOST_COPIED * written:
+        return run_in_parts(walk, False, origin, bytes)
+    copy_bytes(walk.data[BASE], origin, bytes)
+    return run_in_parts(walk, False, NULL, 0)
+
+
 cdef object _scattered(PyObject** stack, int fold):
-    """A copy of `self`, made by the part, in which elements are placed, or folded."""
+    """A copy of `self`, in which elements are placed, or folded."""
     cdef TensorImpl self = <TensorImpl>stack[0]
     cdef TensorImpl index = <TensorImpl>stack[2]
     cdef TensorImpl src = <TensorImpl>stack[3]
@@ -514,6 +525,7 @@ cdef object _scattered(PyObject** stack, int fold):
     walk.kernel = _fold_elements if fold >= 0 else _place_elements
     walk.reduced = <int64_t*>&way
     coalesce(&walk)
-    run_in_parts(&walk, False, <const char*>const_data_pointer(self), self.count * way.width)
+    _run_on_copy(&walk, <const char*>const_data_pointer(self), self.count * way.width,
+                 index.count * way.width)
     # What is out of range is said in words by the general way.
     return None if wild else out

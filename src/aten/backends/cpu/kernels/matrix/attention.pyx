@@ -34,10 +34,11 @@ cdef enum:
     # Rows of a block, and of one whose last rows see more keys than its first.
     BLOCK = 256
     CAUSAL_BLOCK = 64
-    # Rows up to which keys and values are read where they lie, and keys that are on their way to the
-    # cache then while one is read.
+    # Rows up to which keys and values are read where they lie; keys that are on their way to the
+    # cache then while one is read, or bytes where there are no gaps between them.
     FEW_ROWS = 8
     KEYS_AHEAD = 96
+    BYTES_AHEAD = 1 << 13
     # Multiplications that are worth a thread's claim.
     CLAIM_WORK = 1 << 19
     # The most lanes of a strip.
@@ -418,6 +419,8 @@ cdef bint _multiply_few(const Attention* all, const Block* block, const char* ke
     work.right = keys
     work.right_column = all.key.row * item_size(all.key.code)
     work.ahead = KEYS_AHEAD * work.right_column
+    if work.right_column == all.width * item_size(all.key.code):
+        work.ahead = BYTES_AHEAD
     work.out = scores
     work.out_row = CHUNK
     work.rows = block.count

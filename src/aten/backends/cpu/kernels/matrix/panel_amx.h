@@ -8,7 +8,7 @@
 
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,amx-tile,amx-bf16")))
 
-enum { ATEN_AMX_SIDE = 16, ATEN_AMX_STRETCH = 128 };
+enum { ATEN_AMX_SIDE = 16 };
 
 typedef struct {
     uint8_t palette, start_row, reserved[14];
@@ -120,7 +120,7 @@ aten_amx_rows(const int vectors, const aten_panel_tile *tile, const char *left, 
 static TARGET void aten_amx_strip(const aten_panel_tile *tile, int64_t rows, int64_t columns,
                                   int64_t group)
 {
-    uint32_t turned[ATEN_AMX_SIDE * ATEN_AMX_STRETCH];
+    uint32_t turned[ATEN_AMX_SIDE * ATEN_PANEL_STRETCH];
     const int vectors = (int)((columns + 15) / 16);
     int shaped = 0;
     int64_t row, k, i;
@@ -132,10 +132,10 @@ static TARGET void aten_amx_strip(const aten_panel_tile *tile, int64_t rows, int
             left = tile->left + row / ATEN_AMX_SIDE * group;
             for (k = 0; k < tile->units; k++)
                 for (i = 0; i < count; i++)
-                    memcpy(turned + i * ATEN_AMX_STRETCH + k,
+                    memcpy(turned + i * ATEN_PANEL_STRETCH + k,
                            left + k * tile->left_step + i * tile->left_row, 4);
             left = (const char *)turned;
-            left_row = ATEN_AMX_STRETCH * 4;
+            left_row = ATEN_PANEL_STRETCH * 4;
         }
         if (vectors == 1)
             aten_amx_rows(1, tile, left, left_row, row, count, &shaped);
@@ -150,7 +150,7 @@ static TARGET void aten_amx_strip(const aten_panel_tile *tile, int64_t rows, int
 /* A few rows times columns that lie as runs of memory: those are the left operand then. */
 static TARGET void aten_amx_columns(const aten_panel_columns *work)
 {
-    uint32_t zipped[ATEN_AMX_SIDE * ATEN_AMX_STRETCH];
+    uint32_t zipped[ATEN_AMX_SIDE * ATEN_PANEL_STRETCH];
     float sums[ATEN_AMX_SIDE * ATEN_AMX_SIDE] __attribute__((aligned(64))) = {0};
     const int64_t rows = work->rows, step = rows * 4;
     const int64_t whole = work->units / ATEN_AMX_SIDE * ATEN_AMX_SIDE, rest = work->units - whole;

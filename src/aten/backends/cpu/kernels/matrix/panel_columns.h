@@ -17,8 +17,6 @@
    the better way. */
 
 #define MOST_SQUARES 3
-/* How far ahead of a block lines without gaps are asked for. */
-#define ATEN_BYTES_AHEAD (1 << 13)
 
 /* One square, from the `k`-th unit on, of which there are `count`: as many as it has room for, or fewer
    at the end. */
@@ -68,7 +66,7 @@ NAME(some_columns)(const int rows, const int squares, const aten_panel_columns *
         ATEN_UNROLL for (j = 0; j < squares; j++) {
             if (work->ahead && gapless)
                 ATEN_UNROLL for (i = 0; i < 16; i++)
-                    __builtin_prefetch(from[0] + ATEN_BYTES_AHEAD + 64 * (16 * part + i), 0, 3);
+                    __builtin_prefetch(from[0] + work->ahead + 64 * (16 * part + i), 0, 3);
             else if (work->ahead)
                 ATEN_UNROLL for (i = 0; i < 16; i++)
                     __builtin_prefetch(from[16 * j + i] + k * BYTES + work->ahead, 0, 2);
@@ -110,7 +108,6 @@ static const aten_panel_columns_function NAME(columns)[] = {
 
 #undef COLUMNS_OF
 #undef MOST_SQUARES
-#undef ATEN_BYTES_AHEAD
 #undef SUMS
 #undef NAME
 #undef BYTES

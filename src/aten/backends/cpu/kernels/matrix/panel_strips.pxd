@@ -59,11 +59,12 @@ cdef extern from "panel_structures.h" nogil:
     int ATEN_FINISH_BYTES, ATEN_FINISH_SHORTS, ATEN_FINISH_INTS, ATEN_FINISH_LONGS
     int ATEN_FINISH_HALVES, ATEN_FINISH_BRAINS, ATEN_FINISH_COMPLEX_SINGLES
     int ATEN_FINISH_COMPLEX_DOUBLES
+    enum:
+        STRETCH "ATEN_PANEL_STRETCH"
 
 cdef enum:
-    # Units of a stretch of the depth.
-    STRETCH = 128
-    # The same for four bytes a unit: their sums are exact, however they are cut.
+    # Units of a stretch of the depth for four bytes a unit: their sums are exact, however they are
+    # cut.
     STRETCH_OF_QUADS = 256
     # Rows of a left operand that lies by columns, packed together.
     LEFT_LANES = 16

@@ -44,6 +44,9 @@ enum {
     ATEN_FINISH_COMPLEX_DOUBLES
 };
 
+/* Units of a stretch of the depth. */
+enum { ATEN_PANEL_STRETCH = 128 };
+
 typedef struct {
     /* Sums over `units` steps: they start at `start`, at `base`, which is a number for each row, or
        at zero, and get `addend` on top, if there is one. `start` and `addend` lie as `out` does,

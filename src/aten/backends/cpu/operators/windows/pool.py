@@ -42,14 +42,9 @@ def _kept_adaptive_windows(size: int, count: int) -> Windows:
     return adaptive_windows(size, count)
 
 
-@lru_cache(maxsize=1024)
-def _kept_max_windows(name: str, *numbers: Any) -> list[Window]:
-    return max_windows(name, *numbers)
-
-
-@lru_cache(maxsize=1024)
-def _kept_average_windows(name: str, *numbers: Any) -> tuple[list[Window], bool, int]:
-    return average_windows(name, *numbers)
+# What is refused is not kept.
+_kept_max_windows = lru_cache(maxsize=1024)(max_windows)
+kept_average_windows = lru_cache(maxsize=1024)(average_windows)
 
 
 def lists_of(windows: Sequence[Window]) -> list[Windows]:
@@ -174,7 +169,7 @@ def averaged(self: Tensor, windows: list[Windows], inside: bool, divisor: int) -
 
 
 def _average_pooled(name: str, rank: int, self: Tensor, *window: Any) -> Tensor:
-    windows, inside, divisor = _kept_average_windows(name, self.shape, self.dtype, rank, *window)
+    windows, inside, divisor = kept_average_windows(name, self.shape, self.dtype, rank, *window)
     check_averaged(self)
     return averaged(self, lists_of(windows), inside, divisor)
 

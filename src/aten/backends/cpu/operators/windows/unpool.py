@@ -15,13 +15,13 @@ from aten.backends.cpu.kernels.windows.pooling import (
 from aten.backends.cpu.operators.windows.pool import (
     adaptive_lists,
     batched,
+    kept_average_windows,
     largest_in_windows,
     lists_of,
 )
 from aten.ops.definition import op
 from aten.ops.memory.conversion import as_type, wide
 from aten.ops.windows.memory_order import ordered_like
-from aten.ops.windows.pool_windows import average_windows
 from aten.ops.windows.unpool import (
     check_adaptive_backward,
     check_adaptive_max_backward,
@@ -167,7 +167,7 @@ def _averages_backward(
 def _average_pool_backward(
     name: str, rank: int, grad_output: Tensor, self: Tensor, *window: Any
 ) -> Tensor:
-    windows, inside, divisor = average_windows(name, self.shape, self.dtype, rank, *window)
+    windows, inside, divisor = kept_average_windows(name, self.shape, self.dtype, rank, *window)
     check_averages_backward(name, grad_output, self, [one.results for one in windows])
     return _averages_backward(grad_output, self, lists_of(windows), inside, divisor)
 
