@@ -156,6 +156,67 @@ def test_infinities_and_nans(width):
     )
 
 
+def test_one_key_gives_its_value(width):
+    """Its weight is 1, and nothing is rounded."""
+    (query, _), (key, _), (value, _) = operands("float32", (1, 2, 2, 9, 1, 24))
+    attend = aten.nn.functional.scaled_dot_product_attention
+    assert aten.equal(attend(query * 1e3, key, value), value.expand(1, 2, 9, 24))
+
+
+@pytest.mark.parametrize("scale", [-0.5, 0.0, 1e-30, 3.0, 1e3])
+def test_scales(width, scale):
+    shape = (1, 2, 2, 70, 300, 16)
+    tensors, (query, key, value) = zip(*operands("float32", shape), strict=True)
+    attend = aten.nn.functional.scaled_dot_product_attention
+    # What `exact` divides by is taken back.
+    expected, sums, magnitudes = exact(query * (scale * 4), key, value)
+    assert_within(attend(*tensors, scale=scale), expected, sums, magnitudes, shape, "float32")
+
+
+def test_scores_as_large_as_numbers_go(width):
+    """Whoever has the largest score gets all the weight, and no NaN comes of infinities."""
+    (query, _), (key, _), (value, _) = operands("float32", (1, 1, 1, 300, 500, 8))
+    query, key = query.sign() * 1e15, key.sign() * 1e15
+    query[0, 0, :, 0], key[0, 0, 77] = 3e15, 0.0
+    key[0, 0, 77, 0] = 3e16
+    attend = aten.nn.functional.scaled_dot_product_attention
+    for scale in (1.0, 1e3, 1e7):
+        assert aten.equal(attend(query, key, value, scale=scale)[0, 0, 5], value[0, 0, 77])
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_more_keys_than_are_kept_for_a_head(width, causal):
+    (query, _), (key, _), (value, _) = operands("float32", (1, 2, 1, 300, 9000, 72))
+    attend = aten.nn.functional.scaled_dot_product_attention
+    options = {"enable_gqa": True, "is_causal": causal}
+    whole = attend(query, key, value, **options)
+    for rows in (2, 64, 130):
+        assert aten.equal(attend(query[:, :, :rows], key, value, **options), whole[:, :, :rows])
+
+
+@pytest.mark.parametrize("element", UNITS)
+def test_bits_do_not_depend_on_the_width_of_vectors(element):
+    """Of 32 and 64 bytes; those of 16 do not multiply and add with one rounding."""
+    before = matrix_tiles.vector_bytes()
+    if before < 64:
+        pytest.skip("the processor has no vectors of 64 bytes")
+    (query, _), (key, _), (value, _) = operands(element, (1, 2, 2, 70, 333, 24))
+    if element == "bfloat16":
+        # Its dots differ, and are not what is asked for here.
+        key = key.sign()
+        query = query.sign()
+    found = []
+    try:
+        for size in (32, 64):
+            matrix_tiles.set_vector_bytes(size)
+            attend = aten.nn.functional.scaled_dot_product_attention
+            found += [attend(query, key, value), attend(query, key, value, is_causal=True)]
+    finally:
+        matrix_tiles.set_vector_bytes(before)
+    assert aten.equal(found[0], found[2])
+    assert aten.equal(found[1], found[3])
+
+
 @pytest.mark.parametrize("element", ["float32", "bfloat16"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_gradients_are_those_of_the_products(width, element, shape):

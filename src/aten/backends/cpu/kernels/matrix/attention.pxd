@@ -13,20 +13,27 @@ cdef extern from "attention_levels.h" nogil:
         int64_t step, count, width
         float* out
         int64_t out_row
+    ctypedef struct aten_attention_mask:
+        const float* added
+        const uint8_t* allowed
+        int64_t ahead
     ctypedef int64_t (*aten_attention_sum)(const aten_attention_values* work,
                                            int64_t rows) noexcept nogil
     ctypedef struct aten_attention_rows:
         int lanes
-        void (*weigh)(float* row, int64_t count, int64_t room, float scale, const float* mask,
-                      float* largest, float* total) noexcept nogil
+        void (*weigh)(float* row, int64_t count, int64_t room, float scale,
+                      const aten_attention_mask* mask, float* largest,
+                      float* total) noexcept nogil
         void (*weigh_again)(float* row, int64_t count, int64_t room,
                             float logarithm) noexcept nogil
         void (*go_back)(const float* weights, float* gradients, int64_t count, float base,
                         float scale) noexcept nogil
-        void (*mix)(float* first, const float* second, int64_t count, float a,
-                    float b) noexcept nogil
-        void (*scale_row)(float* row, int64_t count, float scale, const float* mask,
-                          const uint8_t* allowed) noexcept nogil
+        void (*join)(int64_t rows, int64_t lanes, float* largest, float* totals, float* sums,
+                     const float* next_largest, const float* next_totals,
+                     const float* gained) noexcept nogil
+        void (*scale_to)(float* out, const float* given, int64_t count, float factor) noexcept nogil
+        void (*scale_row)(float* row, int64_t count, float scale,
+                          const aten_attention_mask* mask) noexcept nogil
         aten_attention_sum sum_singles, sum_brains, sum_halves
     const aten_attention_rows* aten_attention_rows_of(int vector_bytes)
 
@@ -72,6 +79,7 @@ cdef struct Attention:
     int64_t blocks          # for each head of keys
     int64_t chunks          # of the keys
     float* parts            # what chunks give, where they are computed apart
+    bint kept               # packed keys and values serve all blocks of a head
     bint failed             # there was no memory
 
 cdef struct Block:
@@ -80,10 +88,13 @@ cdef struct Block:
     int64_t head
     int64_t first
     int64_t count
-    char* query
+    char* packed            # room for queries
+    char* query             # these, or where they lie
     int64_t query_row       # bytes
-    char* keys
+    char* keys              # packed: a strip, or where they are kept all of the head so far
     char* values
+    int64_t keys_packed     # how many
+    int64_t values_packed
     float* scores
     float* masked           # a row of the mask
     float* gained           # weighed values of a chunk
@@ -109,5 +120,5 @@ cdef int64_t seen_by(const Attention* all, const Block* block, int64_t index,
                      int64_t begin) noexcept nogil
 cdef int64_t most_seen(const Attention* all, const Block* block, int64_t begin) noexcept nogil
 # Masked scores of the block's rows with so many keys of the chunk at `begin`.
-cdef void score(const Attention* all, const Block* block, int64_t begin, int64_t seen,
+cdef void score(const Attention* all, Block* block, int64_t begin, int64_t seen,
                 float* scores) noexcept nogil

@@ -13,7 +13,7 @@ bfloat16 where the processor has fast ones, whose sums are exact but for the ord
 and values as they lie, in the same order: packing would take longer than all else.
 """
 
-from libc.math cimport INFINITY, exp, log
+from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t, uint16_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -39,10 +39,17 @@ cdef enum:
     FEW_ROWS = 8
     KEYS_AHEAD = 96
     BYTES_AHEAD = 1 << 13
+    # Bytes between rows of floats up to which they are read where they lie: rows further apart would
+    # be in each other's way in the nearest cache.
+    NEAR_ROWS = 512
+    # Rows of a mask that are on their way to the cache while one is read.
+    ROWS_AHEAD = 4
     # Multiplications that are worth a thread's claim.
     CLAIM_WORK = 1 << 19
     # The most lanes of a strip.
     STRIP = 48
+    # Bytes up to which the packed keys and values of a head are kept for all of its blocks.
+    KEPT_BYTES = 1 << 22
 
 cdef inline int64_t _up(int64_t count, int64_t unit) noexcept nogil:
     return (count + unit - 1) // unit * unit
@@ -70,6 +77,7 @@ def attend(TensorImpl query not None, TensorImpl key not None, TensorImpl value 
     read_heads(&all.out, out, True)
     read_heads(&all.logarithms, logarithms, True)
     describe_attention(&all, query, key, value, mask, is_causal, scale)
+    all.kept = all.blocks > 1 and all.chunks * (_key_panel(&all) + _value_panel(&all)) <= KEPT_BYTES
     tasks = all.batch * all.key_heads * all.blocks
     with nogil:
         _attend(&all, tasks)
@@ -158,6 +166,7 @@ cdef int describe_attention(Attention* all, TensorImpl query, TensorImpl key, Te
     all.blocks = (all.group * all.queries + all.block - 1) // all.block
     all.chunks = (all.keys + CHUNK - 1) // CHUNK
     all.parts = NULL
+    all.kept = False
     all.failed = False
     return 0
 
@@ -176,8 +185,11 @@ cdef void _attend(Attention* all, int64_t tasks) noexcept nogil:
         together = CLAIM_WORK // _work_of(all, all.keys)
         if together < tasks:
             together = min(together, tasks // thread_count())
+        if all.kept:
+            together = max(together, min(all.blocks, tasks // (2 * thread_count())))
         parallel_for(tasks, max(<int64_t>1, together), _run_blocks, all)
         return
+    all.kept = False
     together = CLAIM_WORK // _work_of(all, CHUNK)
     parallel_for(tasks * all.chunks, max(<int64_t>1, together), _run_chunks, all)
     if not all.failed:
@@ -200,13 +212,30 @@ cdef inline int64_t _part_size(const Attention* all) noexcept nogil:
     return _rows_of(all) * (_lanes_of(all) + 2)
 
 
+cdef inline int64_t _units_of(const Attention* all) noexcept nogil:
+    """Units of a packed key."""
+    return (all.width + all.packs.group - 1) // all.packs.group
+
+
+cdef inline int64_t _key_panel(const Attention* all) noexcept nogil:
+    """Bytes of a chunk's packed keys."""
+    return CHUNK * _units_of(all) * 4
+
+
+cdef inline int64_t _value_panel(const Attention* all) noexcept nogil:
+    """Bytes of a chunk's packed values."""
+    return CHUNK * _lanes_of(all) * 4
+
+
 cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
     """Memory for what a block needs; NULL where there is none."""
-    cdef int64_t rows = _rows_of(all), lanes = _lanes_of(all)
-    cdef int64_t units = (all.width + all.packs.group - 1) // all.packs.group
+    cdef int64_t rows = _rows_of(all), lanes = _lanes_of(all), units = _units_of(all)
     cdef int64_t query = _up(rows * (units * 4 + 64), 64)
     cdef int64_t keys = _up(STRIP * units * 4, 64)
     cdef int64_t values = CHUNK * min(lanes, <int64_t>STRIP) * 4
+    if all.kept:
+        keys = all.chunks * _key_panel(all)
+        values = all.chunks * _value_panel(all)
     cdef int64_t scores = rows * CHUNK * 4
     cdef int64_t sums = rows * lanes * 4
     cdef char* room = <char*>malloc(query + keys + values + scores + 2 * sums + CHUNK * 4
@@ -215,9 +244,8 @@ cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
     if room == NULL:
         return NULL
     place = <char*>((<size_t>room + 63) & ~<size_t>63)
-    block.query_row = units * 4 + 64
-    block.query = place
-    block.keys = block.query + query
+    block.packed = place
+    block.keys = block.packed + query
     block.values = block.keys + keys
     block.scores = <float*>(block.values + values)
     block.gained = <float*>(<char*>block.scores + scores)
@@ -230,14 +258,25 @@ cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
 
 cdef void _begin(const Attention* all, int64_t task, Block* block) noexcept nogil:
     """The rows of a task, and their queries as units."""
-    cdef int64_t index, row
+    cdef int64_t index
     block.first = task % all.blocks * all.block
     block.head = task // all.blocks % all.key_heads
     block.batch = task // all.blocks // all.key_heads
     block.count = min(all.block, all.group * all.queries - block.first)
+    block.query = block.packed
+    block.query_row = _units_of(all) * 4 + 64
+    if all.group == 1 and all.pack == ATEN_PACK_SINGLES and _is_near(&all.query):
+        block.query = row_at(&all.query, all, block, 0)
+        block.query_row = all.query.row * sizeof(float)
+        return
     for index in range(block.count):
         all.packs.run(row_at(&all.query, all, block, index), 1, all.width,
                       block.query + index * block.query_row)
+
+
+cdef inline bint _is_near(const Heads* heads) noexcept nogil:
+    """Whether floats can be read where they lie."""
+    return heads.code == FLOAT32 and 0 <= heads.row * <int64_t>sizeof(float) <= NEAR_ROWS
 
 
 cdef char* row_at(const Heads* heads, const Attention* all, const Block* block,
@@ -275,12 +314,15 @@ cdef void _run_blocks(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Attention* all = <Attention*>context
     cdef Block block
     cdef char* room = _lay_out(all, &block)
-    cdef int64_t task, chunk, rows = _rows_of(all)
+    cdef int64_t task, chunk, rows = _rows_of(all), head = -1
     if room == NULL:
         all.failed = True
         return
     for task in range(begin, end):
         _begin(all, task, &block)
+        if task // all.blocks != head:
+            head = task // all.blocks
+            block.keys_packed = block.values_packed = 0
         for chunk in range(all.chunks):
             if chunk and most_seen(all, &block, chunk * CHUNK) == 0:
                 break
@@ -289,7 +331,8 @@ cdef void _run_blocks(void* context, int64_t begin, int64_t end) noexcept nogil:
                 continue
             _attend_chunk(all, &block, chunk * CHUNK, block.gained, block.largest + rows,
                           block.totals + rows)
-            _join(all, &block, block.gained, block.largest + rows, block.totals + rows)
+            all.rows.join(block.count, _lanes_of(all), block.largest, block.totals, block.sums,
+                          block.largest + rows, block.totals + rows, block.gained)
         _finish(all, &block)
     free(room)
 
@@ -332,11 +375,12 @@ cdef void _join_chunks(void* context, int64_t begin, int64_t end) noexcept nogil
             part += _part_size(all)
             if most_seen(all, &block, chunk * CHUNK) == 0:
                 break
-            _join(all, &block, part + 2 * rows, part, part + rows)
+            all.rows.join(block.count, _lanes_of(all), block.largest, block.totals, block.sums, part,
+                          part + rows, part + 2 * rows)
         _finish(all, &block)
 
 
-cdef void _attend_chunk(const Attention* all, const Block* block, int64_t begin, float* gained,
+cdef void _attend_chunk(const Attention* all, Block* block, int64_t begin, float* gained,
                         float* largest, float* totals) noexcept nogil:
     """The weighed values of a chunk of keys, the largest score of each row and the sum of weights
     relative to it."""
@@ -355,37 +399,33 @@ cdef void _attend_chunk(const Attention* all, const Block* block, int64_t begin,
 cdef void _weigh_row(const Attention* all, const Block* block, int64_t index, int64_t begin,
                      int64_t seen, float* largest, float* total) noexcept nogil:
     """Products of a row with keys become weights."""
-    cdef float* row = block.scores + index * CHUNK
     cdef int64_t count = seen_by(all, block, index, begin)
-    cdef const char* mask = NULL
-    cdef float scale = all.scale
-    if all.mask.data != NULL and (all.mask.code != FLOAT32 or all.mask.column != 1):
-        _mask(all, block, index, begin, count, row)
-        scale = 1
-    elif all.mask.data != NULL:
-        mask = row_at(&all.mask, all, block, index) + begin * 4
-    all.rows.weigh(row, count, seen, scale, <const float*>mask, largest, total)
+    cdef aten_attention_mask mask
+    _read_mask(all, block, index, begin, count, &mask)
+    all.rows.weigh(block.scores + index * CHUNK, count, seen, all.scale, &mask, largest, total)
 
 
-cdef void score(const Attention* all, const Block* block, int64_t begin, int64_t seen,
-                 float* scores) noexcept nogil:
+cdef void score(const Attention* all, Block* block, int64_t begin, int64_t seen,
+                float* scores) noexcept nogil:
     """Masked scores of the block's rows with so many keys of the chunk at `begin`."""
-    cdef int64_t index
+    cdef int64_t index, count
+    cdef aten_attention_mask mask
     _multiply_keys(all, block, begin, seen, scores)
     for index in range(block.count):
-        _mask(all, block, index, begin, seen_by(all, block, index, begin), scores + index * CHUNK)
+        count = seen_by(all, block, index, begin)
+        _read_mask(all, block, index, begin, count, &mask)
+        all.rows.scale_row(scores + index * CHUNK, count, all.scale, &mask)
 
 
-cdef void _multiply_keys(const Attention* all, const Block* block, int64_t begin, int64_t seen,
+cdef void _multiply_keys(const Attention* all, Block* block, int64_t begin, int64_t seen,
                          float* scores) noexcept nogil:
     """Products of the block's rows with so many keys of the chunk at `begin`."""
-    cdef int64_t lanes = all.tiles.lanes, strip = 3 * all.tiles.lanes
-    cdef int64_t index, column, columns, width
+    cdef int64_t strip = 3 * all.tiles.lanes, index, column, columns
     cdef const char* keys = keys_at(&all.key, block, begin)
     cdef aten_panel_tile tile
     if _multiply_few(all, block, keys, seen, scores):
         return
-    tile.units = (all.width + all.packs.group - 1) // all.packs.group
+    tile.units = _units_of(all)
     tile.left = block.query
     tile.left_row = block.query_row
     tile.left_step = 4
@@ -394,13 +434,28 @@ cdef void _multiply_keys(const Attention* all, const Block* block, int64_t begin
     for index in range((seen + strip - 1) // strip):
         column = index * strip
         columns = min(strip, seen - column)
-        width = _up(columns, lanes)
-        pack_columns(all.packs, keys + column * all.key.row * item_size(all.key.code),
-                     all.key.row, 4, all.width, columns, width, False, block.keys)
-        tile.right = block.keys
-        tile.right_step = width * 4
+        tile.right = _pack_keys(all, block, begin, column, columns, &tile.right_step)
         tile.out = scores + column
         run_strip(all.score_tiles, &tile, block.count, columns, 0)
+
+
+cdef const char* _pack_keys(const Attention* all, Block* block, int64_t begin, int64_t column,
+                            int64_t columns, int64_t* step) noexcept nogil:
+    """The keys of a strip of the chunk at `begin` as units, `step` bytes apart."""
+    cdef int64_t units = _units_of(all), width
+    cdef char* packed = block.keys
+    if all.kept:
+        # As many as the strip has, so that it need not be packed again for rows that see more.
+        columns = min(3 * <int64_t>all.tiles.lanes, min(<int64_t>CHUNK, all.keys - begin) - column)
+        packed += (begin + column) * units * 4
+    width = _up(columns, all.tiles.lanes)
+    step[0] = width * 4
+    if all.kept and begin + column < block.keys_packed:
+        return packed
+    pack_columns(all.packs, keys_at(&all.key, block, begin + column), all.key.row, 4, all.width,
+                 columns, width, False, packed)
+    block.keys_packed = begin + column + columns
+    return packed
 
 
 cdef bint _multiply_few(const Attention* all, const Block* block, const char* keys, int64_t seen,
@@ -434,54 +489,71 @@ cdef char* keys_at(const Heads* heads, const Block* block, int64_t begin) noexce
                          + begin * heads.row) * item_size(heads.code)
 
 
-cdef void _mask(const Attention* all, const Block* block, int64_t index, int64_t begin,
-                int64_t count, float* row) noexcept nogil:
-    """Scale a row of scores, and mask them."""
-    cdef const char* mask
+cdef void _read_mask(const Attention* all, const Block* block, int64_t index, int64_t begin,
+                     int64_t count, aten_attention_mask* mask) noexcept nogil:
+    """What a row of the mask says of so many keys from `begin` on, in order and as floats."""
+    cdef const char* row
     cdef int64_t step = all.mask.column, place
+    mask.added = NULL
+    mask.allowed = NULL
+    mask.ahead = 0
     if all.mask.data == NULL:
-        all.rows.scale_row(row, count, all.scale, NULL, NULL)
         return
-    mask = row_at(&all.mask, all, block, index) + begin * step * item_size(all.mask.code)
+    row = row_at(&all.mask, all, block, index) + begin * step * item_size(all.mask.code)
     if all.mask.code == BOOL:
-        if step == 1:
-            all.rows.scale_row(row, count, all.scale, NULL, <const uint8_t*>mask)
-            return
-        for place in range(count):
-            (<uint8_t*>block.masked)[place] = mask[place * step]
-        all.rows.scale_row(row, count, all.scale, NULL, <const uint8_t*>block.masked)
-        return
-    if all.mask.code == FLOAT32 and step == 1:
-        all.rows.scale_row(row, count, all.scale, <const float*>mask, NULL)
-        return
-    transfer_run(mask, all.mask.code, step, <char*>block.masked, FLOAT32, 1, count)
-    all.rows.scale_row(row, count, all.scale, block.masked, NULL)
+        mask.allowed = <const uint8_t*>row
+        if step != 1:
+            mask.allowed = <const uint8_t*>block.masked
+            for place in range(count):
+                (<uint8_t*>block.masked)[place] = row[place * step]
+    elif all.mask.code == FLOAT32 and step == 1:
+        mask.added = <const float*>row
+        mask.ahead = ROWS_AHEAD * all.mask.row
+    else:
+        mask.added = block.masked
+        transfer_run(row, all.mask.code, step, <char*>block.masked, FLOAT32, 1, count)
 
 
-cdef void _weigh_values(const Attention* all, const Block* block, int64_t begin, int64_t seen,
+cdef void _weigh_values(const Attention* all, Block* block, int64_t begin, int64_t seen,
                         float* gained) noexcept nogil:
     """weights @ values of the chunk."""
-    cdef int64_t lanes = all.tiles.lanes, strip = _strip_of(all), index, column, columns
+    cdef int64_t lanes = all.tiles.lanes, strip = _strip_of(all), packed = 0, index, column, columns
     cdef const char* values = keys_at(&all.value, block, begin)
+    cdef char* panel = block.values
     cdef aten_panel_tile tile
     if block.count <= FEW_ROWS and all.sum != NULL:
         _sum_values(all, block, values, seen, gained)
         return
+    if all.kept:
+        panel += begin * _lanes_of(all) * 4
+        packed = min(max(block.values_packed - begin, <int64_t>0), seen)
     tile.units = seen
     tile.left = <char*>block.scores
     tile.left_row = CHUNK * 4
     tile.left_step = 4
     tile.start = tile.base = tile.addend = NULL
     tile.out_row = _lanes_of(all)
-    tile.right = block.values
+    if all.value_width % lanes == 0 and _is_near(&all.value):
+        tile.right_step = all.value.row * sizeof(float)
+        for index in range((all.value_width + strip - 1) // strip):
+            column = index * strip
+            tile.right = values + column * sizeof(float)
+            tile.out = gained + column
+            run_strip(all.tiles, &tile, block.count, min(strip, all.value_width - column), 0)
+        return
     for index in range((all.value_width + strip - 1) // strip):
         column = index * strip
         columns = min(strip, all.value_width - column)
-        all.value_packs.zip(values + column * item_size(all.value.code), all.value.row, seen,
-                            columns, _up(columns, lanes), block.values)
         tile.right_step = _up(columns, lanes) * 4
+        tile.right = panel + (column * CHUNK * 4 if all.kept else 0)
+        if packed < seen:
+            all.value_packs.zip(
+                values + (packed * all.value.row + column) * item_size(all.value.code),
+                all.value.row, seen - packed, columns, _up(columns, lanes),
+                <char*>tile.right + packed * tile.right_step)
         tile.out = gained + column
         run_strip(all.tiles, &tile, block.count, columns, 0)
+    block.values_packed = max(block.values_packed, begin + seen)
 
 
 cdef void _sum_values(const Attention* all, const Block* block, const char* values, int64_t seen,
@@ -508,42 +580,32 @@ cdef inline int64_t _strip_of(const Attention* all) noexcept nogil:
     return (vectors + strips - 1) // strips * all.tiles.lanes
 
 
-cdef void _join(const Attention* all, Block* block, const float* gained, const float* largest,
-                const float* totals) noexcept nogil:
-    """Add a chunk to those before, both relative to the larger of their largest scores."""
-    cdef int64_t lanes = _lanes_of(all), index
-    cdef float most, before, now
-    for index in range(block.count):
-        if largest[index] == -INFINITY:
-            # Nothing was seen.
-            continue
-        if block.largest[index] == -INFINITY:
-            most, before, now = largest[index], 0, 1
-        elif block.largest[index] >= largest[index]:
-            most, before = block.largest[index], 1
-            now = <float>exp(largest[index] - most)
-        else:
-            # So it is with NaN on either side, which stays.
-            most, now = largest[index], 1
-            before = <float>exp(block.largest[index] - most)
-        block.largest[index] = most
-        block.totals[index] = block.totals[index] * before + totals[index] * now
-        all.rows.mix(block.sums + index * lanes, gained + index * lanes, lanes, before, now)
-
-
 cdef void _finish(const Attention* all, Block* block) noexcept nogil:
     """Divide by the sums of weights, and write."""
     cdef int64_t lanes = _lanes_of(all), index
+    cdef int64_t head = block.head * all.group + block.first // all.queries
+    cdef int64_t place = block.first % all.queries
     cdef float total
     cdef float* sums
+    cdef char* out
     for index in range(block.count):
+        if place == all.queries:
+            place = 0
+            head += 1
         total = block.totals[index]
         sums = block.sums + index * lanes
+        out = all.out.data + (block.batch * all.out.batch + head * all.out.head
+                              + place * all.out.row) * item_size(all.out.code)
         if total == 0:
             memset(sums, 0, lanes * sizeof(float))
+            total = 1
+        if all.out.code == FLOAT32:
+            all.rows.scale_to(<float*>out, sums, all.value_width, 1 / total)
         else:
-            all.rows.mix(sums, sums, lanes, 1 / total, 0)
-        transfer_run(<char*>sums, FLOAT32, 1, row_at(&all.out, all, block, index),
-                     all.out.code, 1, all.value_width)
-        (<float*>row_at(&all.logarithms, all, block, index))[0] = <float>(
-            block.largest[index] + log(total))
+            all.rows.scale_to(sums, sums, lanes, 1 / total)
+            transfer_run(<char*>sums, FLOAT32, 1, out, all.out.code, 1, all.value_width)
+        (<float*>all.logarithms.data)[block.batch * all.logarithms.batch
+                                      + head * all.logarithms.head
+                                      + place * all.logarithms.row] = <float>(
+            block.largest[index] + log(block.totals[index]))
+        place += 1

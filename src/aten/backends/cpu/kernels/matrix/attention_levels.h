@@ -19,6 +19,14 @@ typedef struct {
     int64_t out_row;
 } aten_attention_values;
 
+/* What is added to a row of scores, or which of them are seen; or neither. Numbers `ahead` of it are on
+   their way to the cache while it is read. */
+typedef struct {
+    const float *added;
+    const uint8_t *allowed;
+    int64_t ahead;
+} aten_attention_mask;
+
 /* Some of up to four rows, how many of them says the result. */
 typedef int64_t (*aten_attention_sum)(const aten_attention_values *work, int64_t rows);
 
@@ -27,13 +35,14 @@ typedef int64_t (*aten_attention_sum)(const aten_attention_values *work, int64_t
 
 typedef struct {
     int lanes;
-    void (*weigh)(float *row, int64_t count, int64_t room, float scale, const float *mask,
-                  float *largest, float *total);
+    void (*weigh)(float *row, int64_t count, int64_t room, float scale,
+                  const aten_attention_mask *mask, float *largest, float *total);
     void (*weigh_again)(float *row, int64_t count, int64_t room, float logarithm);
     void (*go_back)(const float *weights, float *gradients, int64_t count, float base, float scale);
-    void (*mix)(float *first, const float *second, int64_t count, float a, float b);
-    void (*scale_row)(float *row, int64_t count, float scale, const float *mask,
-                      const uint8_t *allowed);
+    void (*join)(int64_t rows, int64_t lanes, float *largest, float *totals, float *sums,
+                 const float *next_largest, const float *next_totals, const float *gained);
+    void (*scale_to)(float *out, const float *given, int64_t count, float factor);
+    void (*scale_row)(float *row, int64_t count, float scale, const aten_attention_mask *mask);
     aten_attention_sum sum_singles, sum_brains, sum_halves;     /* or NULL */
 } aten_attention_rows;
 

@@ -7,9 +7,15 @@
 typedef float NAME(floats) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef int32_t NAME(ints) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef uint32_t NAME(words) __attribute__((vector_size(LANES * 4)));
+typedef uint8_t NAME(bytes) __attribute__((vector_size(LANES), aligned(1), may_alias));
 typedef uint16_t NAME(brains) __attribute__((vector_size(LANES * 2), aligned(2), may_alias));
 
 #include "exponential.h"
+
+/* Registers that share the lanes of 64 bytes, and a vector at a place. */
+#define REGISTERS (16 / LANES)
+#define AT(from, place) (*(NAME(floats) *)((from) + (place) * LANES))
+#define LOG2_E 1.44269504088896341f
 
 /* The second where the first is no number. */
 static inline __attribute__((always_inline)) TARGET NAME(floats)
@@ -66,48 +72,94 @@ NAME(part)(const float *from, int64_t count)
 #endif
 }
 
-/* `count` scores times `scale`, plus a mask's numbers where there is one, become
-   exp(score - largest), what follows them up to `room` zeros. The largest is minus infinity where
-   all of them are, and all become zeros. */
-static TARGET void NAME(weigh)(float *row, int64_t count, int64_t room, float scale,
-                               const float *mask, float *largest, float *total)
+/* The largest of `count` scores; what follows them up to a whole vector becomes minus infinity. */
+static inline __attribute__((always_inline)) TARGET float NAME(largest)(float *row, int64_t count)
 {
-    const int64_t end = (count + LANES - 1) / LANES * LANES;
     const NAME(floats) nothing = (NAME(floats)){0} - __builtin_inff();
-    NAME(floats) most = nothing, sum = {0}, value;
+    NAME(floats) most[4] = {nothing, nothing, nothing, nothing};
     NAME(ints) lane = {0};
-    float top, all = 0;
     int64_t i;
-    for (i = 0; i + LANES <= count; i += LANES) {
-        value = *(NAME(floats) *)(row + i) * scale;
-        if (mask)
-            value += *(const NAME(floats) *)(mask + i);
-        *(NAME(floats) *)(row + i) = value;
-        most = NAME(larger)(value, most);
-    }
+    for (i = 0; i + 4 * LANES <= count; i += 4 * LANES)
+        ATEN_UNROLL for (int j = 0; j < 4; j++)
+            most[j] = NAME(larger)(AT(row + i, j), most[j]);
+    for (; i + LANES <= count; i += LANES)
+        most[0] = NAME(larger)(AT(row, i / LANES), most[0]);
     if (i < count) {
         ATEN_UNROLL for (int j = 0; j < LANES; j++)
             lane[j] = j;
-        value = *(NAME(floats) *)(row + i) * scale;
-        if (mask)
-            value += NAME(part)(mask + i, count - i);
-        value = NAME(choose)(lane < (int32_t)(count - i), value, nothing);
-        *(NAME(floats) *)(row + i) = value;
-        most = NAME(larger)(value, most);
+        AT(row, i / LANES)
+            = NAME(choose)(lane < (int32_t)(count - i), AT(row, i / LANES), nothing);
+        most[1] = NAME(larger)(AT(row, i / LANES), most[1]);
     }
-    top = NAME(most)(most);
-    if (top == -__builtin_inff()) {
+    most[0] = NAME(larger)(most[0], most[1]);
+    most[2] = NAME(larger)(most[2], most[3]);
+    return NAME(most)(NAME(larger)(most[0], most[2]));
+}
+
+/* A vector of bytes of which some are not zero, as lanes of all ones. */
+static inline __attribute__((always_inline)) TARGET NAME(ints)
+NAME(lanes_of)(const uint8_t *allowed, int64_t count)
+{
+    NAME(bytes) some = {0};
+    if (count >= LANES)
+        some = *(const NAME(bytes) *)allowed;
+    else
+        memcpy(&some, allowed, count);
+    return __builtin_convertvector(some, NAME(ints)) != 0;
+}
+
+/* `count` scores times `scale`, plus a mask's numbers or minus infinity where it is false. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(mask)(float *row, int64_t count, float scale, const aten_attention_mask *mask)
+{
+    int64_t i;
+    for (i = 0; i < count; i += LANES) {
+        NAME(floats) value = AT(row + i, 0) * scale;
+        if (mask->added) {
+            __builtin_prefetch(mask->added + mask->ahead + i);
+            value += i + LANES <= count ? *(const NAME(floats) *)(mask->added + i)
+                                        : NAME(part)(mask->added + i, count - i);
+        } else if (mask->allowed) {
+            value = NAME(choose)(NAME(lanes_of)(mask->allowed + i, count - i), value,
+                                 (NAME(floats)){0} - __builtin_inff());
+        }
+        AT(row + i, 0) = value;
+    }
+}
+
+/* `count` scores times `scale`, masked, become exp(score - largest), what follows them up to `room`
+   zeros. The largest is minus infinity where all of them are, and all become zeros. */
+static TARGET void NAME(weigh)(float *row, int64_t count, int64_t room, float scale,
+                               const aten_attention_mask *mask, float *largest, float *total)
+{
+    NAME(floats) sums[REGISTERS];
+    float most, top, all = 0;
+    int64_t i;
+    if (mask->added || mask->allowed || !(scale > 0)) {
+        NAME(mask)(row, count, scale, mask);
+        scale = 1;
+    }
+    most = NAME(largest)(row, count);
+    top = most * scale;
+    if (most == -__builtin_inff()) {
         /* Nothing but minus infinity, and NaN, which stays. */
         for (i = 0; i < count; i++)
             all += row[i] = row[i] != row[i] ? row[i] : 0;
-        top = all != all ? all : top;
+        top = all != all ? all : most;
     } else {
-        for (i = 0; i < end; i += LANES) {
-            value = NAME(exp)(*(NAME(floats) *)(row + i) - top);
-            *(NAME(floats) *)(row + i) = value;
-            sum += value;
-        }
-        all = NAME(sum)(sum);
+        ATEN_UNROLL for (int j = 0; j < REGISTERS; j++)
+            sums[j] = (NAME(floats)){0};
+        for (i = 0; i < count; i += 16)
+            ATEN_UNROLL for (int j = 0; j < REGISTERS; j++) {
+                if (i + j * LANES >= count)
+                    break;
+                AT(row + i, j) = NAME(power)(AT(row + i, j) - most, scale * LOG2_E);
+                sums[j] += AT(row + i, j);
+            }
+        ATEN_UNROLL for (int half = REGISTERS / 2; half > 0; half /= 2)
+            ATEN_UNROLL for (int j = 0; j < half; j++)
+                sums[j] += sums[j + half];
+        all = NAME(sum)(sums[0]);
     }
     for (i = count; i < room; i++)
         row[i] = 0;
@@ -138,8 +190,15 @@ static TARGET void NAME(go_back)(const float *weights, float *gradients, int64_t
         gradients[i] = weights[i] * (gradients[i] - base) * scale;
 }
 
+static TARGET void NAME(scale_to)(float *out, const float *given, int64_t count, float factor)
+{
+    int64_t i;
+    for (i = 0; i < count; i++)
+        out[i] = given[i] * factor;
+}
+
 /* first · a + second · b; what is weighed by zero is not looked at. */
-static TARGET void NAME(mix)(float *first, const float *second, int64_t count, float a, float b)
+static inline TARGET void NAME(mix)(float *first, const float *second, int64_t count, float a, float b)
 {
     int64_t i;
     if (b == 0)
@@ -153,20 +212,38 @@ static TARGET void NAME(mix)(float *first, const float *second, int64_t count, f
             first[i] = first[i] * a + second[i] * b;
 }
 
-/* score · scale, plus a mask's numbers or minus infinity where it is false. */
-static TARGET void NAME(scale_row)(float *row, int64_t count, float scale, const float *mask,
-                                   const uint8_t *allowed)
+/* Adds to the sums of some rows, `lanes` floats each, those of a further chunk, both relative to the
+   larger of their largest scores. */
+static TARGET void NAME(join)(int64_t rows, int64_t lanes, float *largest, float *totals, float *sums,
+                              const float *next_largest, const float *next_totals,
+                              const float *gained)
 {
-    int64_t i;
-    if (mask)
-        for (i = 0; i < count; i++)
-            row[i] = row[i] * scale + mask[i];
-    else if (allowed)
-        for (i = 0; i < count; i++)
-            row[i] = allowed[i] ? row[i] * scale : -__builtin_inff();
-    else
-        for (i = 0; i < count; i++)
-            row[i] *= scale;
+    int64_t row;
+    for (row = 0; row < rows; row++) {
+        const float first = largest[row], second = next_largest[row];
+        float before = 1, now = 1;
+        if (second == -__builtin_inff())
+            /* Nothing was seen. */
+            continue;
+        if (first == -__builtin_inff())
+            before = 0;
+        else if (first >= second)
+            now = NAME(power)((NAME(floats)){0} + (second - first), LOG2_E)[0];
+        else
+            /* So it is with NaN on either side, which stays. */
+            before = NAME(power)((NAME(floats)){0} + (first - second), LOG2_E)[0];
+        if (!(first >= second))
+            largest[row] = second;
+        totals[row] = totals[row] * before + next_totals[row] * now;
+        NAME(mix)(sums + row * lanes, gained + row * lanes, lanes, before, now);
+    }
+}
+
+/* The same for scores that stay what they are. */
+static TARGET void NAME(scale_row)(float *row, int64_t count, float scale,
+                                   const aten_attention_mask *mask)
+{
+    NAME(mask)(row, count, scale, mask);
 }
 
 /* Four vectors of values, or one, of which all keys are summed in order: each lane as in a tile of a
@@ -230,9 +307,12 @@ SUM_VALUES(halves, 2, HALVES_AT)
 #endif
 
 static const aten_attention_rows NAME(rows) = {
-    LANES, NAME(weigh), NAME(weigh_again), NAME(go_back), NAME(mix), NAME(scale_row),
+    LANES, NAME(weigh), NAME(weigh_again), NAME(go_back), NAME(join), NAME(scale_to), NAME(scale_row),
     NAME(sum_singles), NAME(sum_brains), SUM_OF_HALVES};
 
+#undef REGISTERS
+#undef AT
+#undef LOG2_E
 #undef SUM_VALUES
 #undef SINGLES_AT
 #undef BRAINS_AT
