@@ -40,6 +40,8 @@ cdef extern from "attention_levels.h" nogil:
 cdef enum:
     # Keys of a chunk: a number of whole strips for every width of vectors.
     CHUNK = 240
+    # Bytes up to which the packed keys and values of a head are kept for all of its blocks.
+    KEPT_BYTES = 1 << 22
 
 cdef struct Heads:
     # A tensor (batch, heads, rows, width): steps in elements; rows of neighbours.
@@ -122,3 +124,13 @@ cdef int64_t most_seen(const Attention* all, const Block* block, int64_t begin) 
 # Masked scores of the block's rows with so many keys of the chunk at `begin`.
 cdef void score(const Attention* all, Block* block, int64_t begin, int64_t seen,
                 float* scores) noexcept nogil
+# Rows of keys or values, a strip of the chunk at `begin`, as columns of units `step` bytes apart. Where
+# they are kept, `panel` is that of the head, of which the first `packed` are there.
+cdef const char* pack_rows(const Attention* all, const Heads* heads, const aten_panel_packs* packs,
+                           int64_t width, const Block* block, int64_t begin, int64_t column,
+                           int64_t columns, char* panel, int64_t* packed,
+                           int64_t* step) noexcept nogil
+# Whether these are floats that can be read where they lie.
+cdef bint is_near(const Heads* heads) noexcept nogil
+# Columns of a row of such a width that are computed together, about as many each time.
+cdef int64_t even_strip(const Attention* all, int64_t width) noexcept nogil

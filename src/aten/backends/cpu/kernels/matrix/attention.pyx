@@ -48,8 +48,6 @@ cdef enum:
     CLAIM_WORK = 1 << 19
     # The most lanes of a strip.
     STRIP = 48
-    # Bytes up to which the packed keys and values of a head are kept for all of its blocks.
-    KEPT_BYTES = 1 << 22
 
 cdef inline int64_t _up(int64_t count, int64_t unit) noexcept nogil:
     return (count + unit - 1) // unit * unit
@@ -265,7 +263,7 @@ cdef void _begin(const Attention* all, int64_t task, Block* block) noexcept nogi
     block.count = min(all.block, all.group * all.queries - block.first)
     block.query = block.packed
     block.query_row = _units_of(all) * 4 + 64
-    if all.group == 1 and all.pack == ATEN_PACK_SINGLES and _is_near(&all.query):
+    if all.group == 1 and all.pack == ATEN_PACK_SINGLES and is_near(&all.query):
         block.query = row_at(&all.query, all, block, 0)
         block.query_row = all.query.row * sizeof(float)
         return
@@ -274,8 +272,7 @@ cdef void _begin(const Attention* all, int64_t task, Block* block) noexcept nogi
                       block.query + index * block.query_row)
 
 
-cdef inline bint _is_near(const Heads* heads) noexcept nogil:
-    """Whether floats can be read where they lie."""
+cdef bint is_near(const Heads* heads) noexcept nogil:
     return heads.code == FLOAT32 and 0 <= heads.row * <int64_t>sizeof(float) <= NEAR_ROWS
 
 
@@ -434,28 +431,29 @@ cdef void _multiply_keys(const Attention* all, Block* block, int64_t begin, int6
     for index in range((seen + strip - 1) // strip):
         column = index * strip
         columns = min(strip, seen - column)
-        tile.right = _pack_keys(all, block, begin, column, columns, &tile.right_step)
+        tile.right = pack_rows(all, &all.key, all.packs, all.width, block, begin, column, columns,
+                               block.keys, &block.keys_packed, &tile.right_step)
         tile.out = scores + column
         run_strip(all.score_tiles, &tile, block.count, columns, 0)
 
 
-cdef const char* _pack_keys(const Attention* all, Block* block, int64_t begin, int64_t column,
-                            int64_t columns, int64_t* step) noexcept nogil:
-    """The keys of a strip of the chunk at `begin` as units, `step` bytes apart."""
-    cdef int64_t units = _units_of(all), width
-    cdef char* packed = block.keys
+cdef const char* pack_rows(const Attention* all, const Heads* heads,
+                           const aten_panel_packs* packs, int64_t width, const Block* block,
+                           int64_t begin, int64_t column, int64_t columns, char* panel,
+                           int64_t* packed, int64_t* step) noexcept nogil:
+    cdef int64_t units = (width + packs.group - 1) // packs.group, lanes
     if all.kept:
         # As many as the strip has, so that it need not be packed again for rows that see more.
         columns = min(3 * <int64_t>all.tiles.lanes, min(<int64_t>CHUNK, all.keys - begin) - column)
-        packed += (begin + column) * units * 4
-    width = _up(columns, all.tiles.lanes)
-    step[0] = width * 4
-    if all.kept and begin + column < block.keys_packed:
-        return packed
-    pack_columns(all.packs, keys_at(&all.key, block, begin + column), all.key.row, 4, all.width,
-                 columns, width, False, packed)
-    block.keys_packed = begin + column + columns
-    return packed
+        panel += (begin + column) * units * 4
+    lanes = _up(columns, all.tiles.lanes)
+    step[0] = lanes * 4
+    if all.kept and begin + column < packed[0]:
+        return panel
+    pack_columns(packs, keys_at(heads, block, begin + column), heads.row, 4, width, columns, lanes,
+                 False, panel)
+    packed[0] = begin + column + columns
+    return panel
 
 
 cdef bint _multiply_few(const Attention* all, const Block* block, const char* keys, int64_t seen,
@@ -517,7 +515,7 @@ cdef void _read_mask(const Attention* all, const Block* block, int64_t index, in
 cdef void _weigh_values(const Attention* all, Block* block, int64_t begin, int64_t seen,
                         float* gained) noexcept nogil:
     """weights @ values of the chunk."""
-    cdef int64_t lanes = all.tiles.lanes, strip = _strip_of(all), packed = 0, index, column, columns
+    cdef int64_t lanes = all.tiles.lanes, strip = even_strip(all, all.value_width), packed = 0, index, column, columns
     cdef const char* values = keys_at(&all.value, block, begin)
     cdef char* panel = block.values
     cdef aten_panel_tile tile
@@ -533,7 +531,7 @@ cdef void _weigh_values(const Attention* all, Block* block, int64_t begin, int64
     tile.left_step = 4
     tile.start = tile.base = tile.addend = NULL
     tile.out_row = _lanes_of(all)
-    if all.value_width % lanes == 0 and _is_near(&all.value):
+    if all.value_width % lanes == 0 and is_near(&all.value):
         tile.right_step = all.value.row * sizeof(float)
         for index in range((all.value_width + strip - 1) // strip):
             column = index * strip
@@ -573,9 +571,8 @@ cdef void _sum_values(const Attention* all, const Block* block, const char* valu
         row += all.sum(&work, block.count - row)
 
 
-cdef inline int64_t _strip_of(const Attention* all) noexcept nogil:
-    """Columns of values that are weighed together, about as many each time."""
-    cdef int64_t vectors = _lanes_of(all) // all.tiles.lanes
+cdef int64_t even_strip(const Attention* all, int64_t width) noexcept nogil:
+    cdef int64_t vectors = (width + all.tiles.lanes - 1) // all.tiles.lanes
     cdef int64_t strips = (vectors + 2) // 3
     return (vectors + strips - 1) // strips * all.tiles.lanes
 

@@ -15,11 +15,12 @@ from libc.string cimport memset
 from aten._core.base.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, item_size
 from aten._core.tensor.tensor_impl cimport TensorImpl, count_write
 from aten._core.threads.parallel cimport parallel_for
-from aten.backends.cpu.kernels.matrix.attention cimport (CHUNK, Attention, Block, Heads,
+from aten.backends.cpu.kernels.matrix.attention cimport (CHUNK, KEPT_BYTES, Attention, Block, Heads,
                                                          check_attention, describe_attention,
-                                                         keys_at, most_seen, read_heads, row_at,
-                                                         score, use_floats, seen_by)
-from aten.backends.cpu.kernels.matrix.panel_strips cimport aten_panel_tile, pack_columns, run_strip
+                                                         even_strip, is_near, keys_at, most_seen,
+                                                         pack_rows, read_heads, row_at, score,
+                                                         use_floats, seen_by)
+from aten.backends.cpu.kernels.matrix.panel_strips cimport aten_panel_tile, run_strip
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 
 cdef enum:
@@ -84,6 +85,7 @@ def attend_back(TensorImpl gradient not None, TensorImpl query not None, TensorI
     all.blocks = (all.group * all.queries + BLOCK - 1) // BLOCK
     work.lanes = _up(all.width, all.tiles.lanes)
     work.value_lanes = _up(all.value_width, all.tiles.lanes)
+    all.kept = all.blocks > 1 and all.chunks * CHUNK * (all.width + all.value_width) * 4 <= KEPT_BYTES
     with nogil:
         parallel_for(all.batch * all.key_heads, 1, _run_heads, &work)
     for tensor in gradients:
@@ -96,8 +98,13 @@ cdef char* _lay_out(const Gradients* work, Room* room) noexcept nogil:
     cdef const Attention* all = &work.all
     cdef int64_t lanes = work.lanes, values = work.value_lanes
     cdef int64_t keys = _up(all.keys, 16)
+    cdef int64_t packed = STRIP * max(CHUNK, max(lanes, values))
+    cdef int64_t key_panel = STRIP * all.width, value_panel = STRIP * all.value_width
+    if all.kept:
+        key_panel = all.chunks * CHUNK * all.width
+        value_panel = all.chunks * CHUNK * all.value_width
     cdef int64_t floats = (BLOCK * (2 * lanes + values + 2 * CHUNK + 16) + CHUNK
-                           + keys * (lanes + values) + STRIP * max(CHUNK, max(lanes, values)))
+                           + keys * (lanes + values) + packed + key_panel + value_panel)
     cdef char* made = <char*>malloc(floats * sizeof(float) + 64)
     cdef float* place
     if made == NULL:
@@ -114,7 +121,8 @@ cdef char* _lay_out(const Gradients* work, Room* room) noexcept nogil:
     room.of_key = room.block.masked + CHUNK
     room.of_value = room.of_key + keys * lanes
     room.packed = <char*>(room.of_value + keys * values)
-    room.block.keys = room.packed
+    room.block.keys = room.packed + packed * sizeof(float)
+    room.block.values = room.block.keys + key_panel * sizeof(float)
     return made
 
 
@@ -130,6 +138,7 @@ cdef void _run_heads(void* context, int64_t begin, int64_t end) noexcept nogil:
     for task in range(begin, end):
         room.block.head = task % all.key_heads
         room.block.batch = task // all.key_heads
+        room.block.keys_packed = room.block.values_packed = 0
         memset(room.of_key, 0, keys * (work.lanes + work.value_lanes) * sizeof(float))
         for place in range(all.blocks):
             _begin(work, &room, place * BLOCK)
@@ -215,8 +224,8 @@ cdef void _weigh_gradients(const Gradients* work, Room* room, int64_t begin,
                            int64_t seen) noexcept nogil:
     """gradient @ values.T"""
     cdef const Attention* all = &work.all
-    cdef int64_t strip = 3 * all.tiles.lanes, index, column, columns, width
-    cdef const char* values = keys_at(&all.value, &room.block, begin)
+    cdef int64_t strip = 3 * all.tiles.lanes, index, column, columns
+    cdef Block* block = &room.block
     cdef aten_panel_tile tile
     tile.units = all.value_width
     tile.left = <char*>room.gradient
@@ -227,20 +236,17 @@ cdef void _weigh_gradients(const Gradients* work, Room* room, int64_t begin,
     for index in range((seen + strip - 1) // strip):
         column = index * strip
         columns = min(strip, seen - column)
-        width = _up(columns, all.tiles.lanes)
-        pack_columns(all.value_packs, values + column * all.value.row * item_size(all.value.code),
-                     all.value.row, 4, all.value_width, columns, width, False, room.packed)
-        tile.right = room.packed
-        tile.right_step = width * 4
+        tile.right = pack_rows(all, &all.value, all.value_packs, all.value_width, block, begin, column,
+                               columns, block.values, &block.values_packed, &tile.right_step)
         tile.out = room.weighed + column
-        run_strip(all.tiles, &tile, room.block.count, columns, 0)
+        run_strip(all.tiles, &tile, block.count, columns, 0)
 
 
 cdef void _add_turned(const Gradients* work, Room* room, const float* left, const float* right,
                       int64_t lanes, int64_t seen, float* out) noexcept nogil:
     """out += left.T @ right, over the rows of the block."""
     cdef const Attention* all = &work.all
-    cdef int64_t strip = 3 * all.tiles.lanes, index
+    cdef int64_t strip = even_strip(all, lanes), index
     cdef aten_panel_tile tile
     tile.units = room.block.count
     tile.left = <char*>left
@@ -258,7 +264,8 @@ cdef void _add_turned(const Gradients* work, Room* room, const float* left, cons
 cdef void _add_keys(const Gradients* work, Room* room, int64_t begin, int64_t seen) noexcept nogil:
     """of_query += gradients of scores @ keys"""
     cdef const Attention* all = &work.all
-    cdef int64_t strip = 3 * all.tiles.lanes, index, column, columns, width
+    cdef int64_t strip = even_strip(all, all.width), index, column, columns, width
+    cdef bint near = all.width % all.tiles.lanes == 0 and is_near(&all.key)
     cdef const char* keys = keys_at(&all.key, &room.block, begin)
     cdef aten_panel_tile tile
     tile.units = seen
@@ -270,10 +277,12 @@ cdef void _add_keys(const Gradients* work, Room* room, int64_t begin, int64_t se
     for index in range((all.width + strip - 1) // strip):
         column = index * strip
         columns = min(strip, all.width - column)
-        width = _up(columns, all.tiles.lanes)
-        all.value_packs.zip(keys + column * item_size(all.key.code), all.key.row, seen, columns,
-                            width, room.packed)
-        tile.right = room.packed
-        tile.right_step = width * 4
+        tile.right = keys + column * item_size(all.key.code)
+        tile.right_step = all.key.row * sizeof(float)
+        if not near:
+            width = _up(columns, all.tiles.lanes)
+            all.value_packs.zip(tile.right, all.key.row, seen, columns, width, room.packed)
+            tile.right = room.packed
+            tile.right_step = width * 4
         tile.out = tile.addend = room.of_query + column
         run_strip(all.tiles, &tile, room.block.count, columns, 0)
