@@ -9,6 +9,10 @@
 
 #include "_core/base/vector_widths.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 /* Points looked at together. */
 #define ATEN_RUN 256
 
@@ -126,6 +130,41 @@ static inline double aten_pair_of_floats(const float *place)
 #define ATEN_SAMPLED(stem, type, ...) aten_##stem##_##type##_16(__VA_ARGS__);
 #endif
 
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void aten_gather_dots_float(const float *plane,
+                                                                   const aten_dots_float *dots,
+                                                                   int64_t count, float *out)
+{
+    int64_t index = 0;
+    for (; index + 8 <= count; index += 8) {
+        const __m256i places = _mm256_loadu_si256((const __m256i *)(dots->places + index));
+        const __m256 present = _mm256_loadu_ps((const float *)(dots->present + index));
+        _mm256_storeu_ps(out + index, _mm256_and_ps(_mm256_i32gather_ps(plane, places, 4), present));
+    }
+    for (; index < count; index++)
+        out[index] = dots->present[index] ? plane[dots->places[index]] : 0;
+}
+#endif
+
+static inline void aten_read_dots_float(const float *plane, const aten_dots_float *dots,
+                                        int64_t count, float *out)
+{
+#if defined(__x86_64__)
+    if (ATEN_HAS_FAST_GATHERS) {
+        aten_gather_dots_float(plane, dots, count, out);
+        return;
+    }
+#endif
+    aten_read_dots_float_16(plane, dots, count, out);
+}
+
+/* Of wide elements gathers read one at a time. */
+static inline void aten_read_dots_double(const double *plane, const aten_dots_double *dots,
+                                         int64_t count, double *out)
+{
+    aten_read_dots_double_16(plane, dots, count, out);
+}
+
 #define ATEN_SAMPLING(type)                                                                        \
     static inline void aten_find_quads_##type(const type *x, const type *y, int64_t count,         \
                                               int32_t width, int32_t height, int32_t row,          \
@@ -143,12 +182,6 @@ static inline double aten_pair_of_floats(const float *place)
                                              int32_t column, aten_dots_##type *dots)               \
     {                                                                                              \
         ATEN_SAMPLED(find_dots, type, x, y, count, width, height, row, column, dots)               \
-    }                                                                                              \
-    /* For this there are no better instructions: gathering is slower than reading one by one. */  \
-    static inline void aten_read_dots_##type(const type *plane, const aten_dots_##type *dots,      \
-                                             int64_t count, type *out)                             \
-    {                                                                                              \
-        aten_read_dots_##type##_16(plane, dots, count, out);                                       \
     }
 
 ATEN_SAMPLING(float)
