@@ -2,8 +2,9 @@
 # cython: nonecheck=False, cdivision=True
 """The ordinary call of a convolution, with what follows it or without, from a stack to a result.
 
-Row-major float32 on the CPU, whose sizes go together. What is otherwise, wrong calls above all, is
-left to a kernel that knows everything.
+Row-major float32 on the CPU, whose sizes go together; and images with channels last whose positions
+see nothing but themselves: rows of a product. What is otherwise, wrong calls above all, is left to a
+kernel that knows everything.
 """
 
 from cpython.object cimport PyObject
@@ -12,15 +13,18 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from aten._core.base.device cimport CPU
-from aten._core.base.dtypes cimport FLOAT32
+from aten._core.base.dtypes cimport FLOAT32, FLOAT64
 from aten._core.base.sizes cimport read_sizes
 from aten._core.dispatch.dispatcher cimport Kernel
 from aten._core.dispatch.fast_path cimport FastPath, read_arguments
 from aten._core.memory.storage cimport Storage
-from aten._core.tensor.making cimport make_contiguous
+from aten._core.tensor.making cimport make_contiguous, make_strided
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer, is_lazy,
                                             require_memory)
+from aten.backends.cpu.kernels.matrix.gemm cimport multiply
+from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
+from aten.backends.cpu.kernels.matrix.products cimport read_operand, read_result
 from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_CUT, ATEN_GELU, ATEN_GELU_TANH, ATEN_HARDSWISH, ATEN_SIGMOID, ATEN_SILU, ATEN_STRETCH,
     aten_finish, aten_windows, convolve_directly, leaves_as_is,
@@ -34,6 +38,7 @@ cdef enum:
     # Of `aten::convolution`, which has the first three, too.
     PLAIN_STRIDE = 3
     PLAIN_PADDING = 4
+    PLAIN_DILATION = 5
     PLAIN_TRANSPOSED = 6
     PLAIN_OUTPUT_PADDING = 7
     PLAIN_GROUPS = 8
@@ -67,6 +72,10 @@ cdef class ConvolutionKernel(FastPath):
         if not (_has_length(<object>stack[PLAIN_PADDING], rank)
                 and _has_length(<object>stack[PLAIN_OUTPUT_PADDING], rank)):
             return None
+        if rank == 2 and (<TensorImpl>stack[INPUT]).rank == 4:
+            made = _convolved_by_positions(stack)
+            if made is not None:
+                return made
         memcpy(given, stack, RESIDUAL * sizeof(PyObject*))
         given[RESIDUAL] = <PyObject*>None
         memcpy(given + STRIDE, stack + PLAIN_STRIDE, (GROUPS - STRIDE) * sizeof(PyObject*))
@@ -110,6 +119,103 @@ cdef Tensor _convolved(PyObject** stack):
     if not _run(&call.windows):
         raise MemoryError("convolution: no memory for what positions see")
     return out
+
+
+cdef Tensor _convolved_by_positions(PyObject** stack):
+    """The result for images with channels last and windows of one position; None for other calls."""
+    cdef Product product
+    cdef TensorImpl input = <TensorImpl>stack[INPUT]
+    cdef TensorImpl weight = <TensorImpl>stack[WEIGHT]
+    cdef TensorImpl bias = <TensorImpl>stack[BIAS] if _is_there(stack[BIAS]) else None
+    cdef int64_t sizes[4]
+    cdef int64_t strides[4]
+    cdef Tensor out
+    # What is read stays, whatever others make of the tensors meanwhile.
+    cdef Storage image, weights, biases
+    # Numbers first: reading them may run code.
+    if not _moves_by_one(stack) or not _has_rows(input, weight, bias):
+        return None
+    memcpy(sizes, input.sizes, sizeof(sizes))
+    sizes[1] = weight.sizes[0]
+    strides[1] = 1
+    strides[3] = sizes[1]
+    strides[2] = sizes[3] * strides[3]
+    strides[0] = sizes[2] * strides[2]
+    out = make_strided(input.dtype_code, 4, sizes, strides, CPU, -1)
+    # Making it may have run a collection, and that the code of others.
+    if (not _has_rows(input, weight, bias) or input.dtype_code != out.dtype_code
+            or input.sizes[0] != sizes[0] or weight.sizes[0] != sizes[1]
+            or input.sizes[2] != sizes[2] or input.sizes[3] != sizes[3]):
+        return None
+    image = input.storage
+    weights = weight.storage
+    biases = storage_of(stack[BIAS])
+    product.batch = 1
+    product.rows = sizes[0] * sizes[2] * sizes[3]
+    product.columns = sizes[1]
+    product.depth = input.sizes[1]
+    product.alpha = 1
+    product.beta = 0
+    product.apart = False
+    read_operand(&product.left, input, False, False)
+    product.left.row_stride = product.depth
+    product.left.column_stride = 1
+    read_operand(&product.right, weight, False, False)
+    product.right.row_stride = weight.strides[1]
+    product.right.column_stride = weight.strides[0]
+    product.addend.data = NULL
+    if bias is not None:
+        read_operand(&product.addend, bias, True, False)
+        product.addend.row_stride = 0
+        product.beta = 1
+    read_result(&product.out, out, False)
+    product.out.row_stride = product.columns
+    product.out.column_stride = 1
+    multiply(&product)
+    return out
+
+
+cdef bint _moves_by_one(PyObject** stack) except -1:
+    """Whether positions follow each other as in the image, with nothing around it."""
+    cdef int64_t numbers[2]
+    cdef int place
+    for place in range(PLAIN_STRIDE, PLAIN_DILATION):
+        if read_sizes(<object>stack[place], numbers, 2) != 2:
+            return False
+        if numbers[0] != numbers[1] or numbers[0] != (place == PLAIN_STRIDE):
+            return False
+    return (_has_length(<object>stack[PLAIN_DILATION], 2)
+            and read_sizes(<object>stack[PLAIN_DILATION], numbers, 2) == 2
+            and numbers[0] > 0 and numbers[1] > 0 and <object>stack[PLAIN_GROUPS] == 1)
+
+
+cdef bint _has_rows(TensorImpl input, TensorImpl weight, TensorImpl bias) noexcept:
+    """Whether positions are rows without gaps, of channels that a weight of one position takes."""
+    cdef int64_t channels
+    if input.rank != 4 or weight.rank != 4 or not _is_there_in(input, input.dtype_code):
+        return False
+    channels = input.sizes[1]
+    if input.dtype_code != FLOAT32 and input.dtype_code != FLOAT64:
+        return False
+    # With one channel, or one position, an image is row-major, too, and so is its result.
+    if channels < 2 or input.sizes[2] * input.sizes[3] < 2:
+        return False
+    if (input.strides[1] != 1 or input.strides[3] != channels
+            or input.strides[2] != input.sizes[3] * channels
+            or input.strides[0] != input.sizes[2] * input.strides[2]):
+        return False
+    if not _is_there_in(weight, input.dtype_code) or weight.sizes[1] != channels:
+        return False
+    if weight.sizes[2] != 1 or weight.sizes[3] != 1:
+        return False
+    return bias is None or (_is_there_in(bias, input.dtype_code) and bias.rank == 1
+                            and bias.sizes[0] == weight.sizes[0])
+
+
+cdef inline bint _is_there_in(TensorImpl tensor, int code) noexcept:
+    """Whether it has elements of that type in the memory of the CPU."""
+    return (tensor.device_type == CPU and tensor.dtype_code == code and tensor.count > 0
+            and not is_lazy(tensor))
 
 
 cdef inline bint _has_length(given, Py_ssize_t length):
