@@ -25,6 +25,8 @@ def close(found: Any, expected: Any) -> None:
 def test_a_thousand_shapes_through_one_function() -> None:
     compiled = aten.compile(normalized)
     drawn = random.Random(0)
+    # The same each time: where gelu gives all but zeros, a deviation is what rounding left.
+    aten.manual_seed(0)
     weight = aten.randn(6, 5)
     for _ in range(1000):
         sizes = [drawn.randint(1, 40) for _ in range(drawn.choice((1, 2)))]
