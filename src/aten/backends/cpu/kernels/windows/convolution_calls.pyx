@@ -147,6 +147,10 @@ cdef Tensor _convolved_by_positions(PyObject** stack):
             or input.sizes[0] != sizes[0] or weight.sizes[0] != sizes[1]
             or input.sizes[2] != sizes[2] or input.sizes[3] != sizes[3]):
         return None
+    require_memory(input)
+    require_memory(weight)
+    if bias is not None:
+        require_memory(bias)
     image = input.storage
     weights = weight.storage
     biases = storage_of(stack[BIAS])
