@@ -24,7 +24,7 @@ JOINS = numpy.array([[1, 1, 1, 0], [0, 1, -1, -1]])
 
 # Image, channels of the result, padding, dilation, groups: around tiles, vectors and strips of
 # them, blocks of channels; few weights, and so many that they are made while they are multiplied;
-# lines that are cut; places between taps; lines alone.
+# lines that are cut; places between taps; lines alone; one and two tiles that are left over.
 LAYERS = [
     ((1, 16, 10, 18), 16, 1, 1, 1),
     ((2, 17, 13, 18), 19, 1, 1, 1),
@@ -47,6 +47,11 @@ LAYERS = [
     ((2, 81, 441), 80, 1, 1, 1),
     ((2, 170, 1000), 160, 4, 4, 1),
     ((1, 160, 707), 163, 2, 3, 1),
+    ((2, 70, 14, 14), 33, 1, 1, 1),
+    ((3, 16, 13, 14), 17, 1, 1, 1),
+    ((2, 300, 10, 20), 262, 1, 1, 2),
+    ((2, 20, 9, 26), 37, 1, 1, 1),
+    ((1, 140, 12, 22), 130, 1, 1, 1),
 ]
 
 

@@ -396,12 +396,7 @@ cdef void _multiply_lines(const Lines* work, const char* data, char* out, int64_
     cdef int64_t stretch = (run + stretches - 1) // stretches
     cdef int64_t height, begin, line, column
     cdef aten_window_tile tile
-    tile.bias = NULL
-    tile.bias_step = 0
-    tile.ahead = False
-    tile.finish = NULL
-    tile.source = NULL
-    tile.offsets = NULL
+    memset(&tile, 0, sizeof(tile))
     tile.width = work.width
     tile.left_row = work.stride[1] * work.channels
     tile.out_row = work.outputs

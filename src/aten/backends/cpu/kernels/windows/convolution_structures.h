@@ -65,18 +65,22 @@ typedef struct {
 
 typedef struct {
     /* out = left @ right, plus the bias, or with `adds` plus what is there. `ahead` says that as
-       many rows follow. */
+       many rows follow, `far` that what is read and written lies far away, and `asked` that the
+       results of this tile were asked for; it is a tile's own. */
     int64_t columns, depth, width;
     const void *left, *right, *bias;
     void *out;
     int64_t left_row, out_row, bias_step;
-    int adds, ahead;
+    int adds, ahead, far, asked;
     const void *addend;           /* or nothing: a row that is added instead of what is there */
     const aten_finish *finish;    /* or nothing; residual and limits */
     const void *source;           /* or nothing: rows of whole vectors, so far apart, of which */
     int64_t source_row;           /* `right` is made meanwhile */
     const int64_t *offsets;       /* or nothing: where whole vectors lie from `right` on, for each
                                      step of the depth */
+    const void *next;             /* or nothing: so many rows of a source, `source_row` apart, that */
+    int64_t next_rows;            /* will be read soon, and are asked for meanwhile */
+    int64_t next_each;            /* of them after each line of steps: a tile's own */
 } aten_window_tile;
 
 typedef struct {

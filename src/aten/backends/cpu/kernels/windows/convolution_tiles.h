@@ -36,12 +36,29 @@ NAME(settle_partial)(int rows, int vectors, const NAME(vector) *sums, const aten
         }
 }
 
+/* Asks for what one row of a tile will be stored to, and for what is added before. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(ask_for_results)(const int vectors, const aten_window_tile *tile, const ELEMENT *to)
+{
+    const aten_finish *finish = tile->finish;
+    int j;
+    ATEN_UNROLL for (j = 0; j < vectors; j++)
+        __builtin_prefetch(to + j * LANES, 1);
+    __builtin_prefetch(to + tile->columns - 1, 1);
+    if (!finish || !finish->adds)
+        return;
+    ATEN_UNROLL for (j = 0; j < vectors; j++)
+        __builtin_prefetch(NAME(residual_of)(finish, to) + j * LANES);
+    __builtin_prefetch(NAME(residual_of)(finish, to) + tile->columns - 1);
+}
+
 /* One tile: `rows` channels times `vectors` vectors of positions. The next rows' weights come into
    the cache meanwhile. With `packs` what is multiplied comes from the tile's source, and goes to
    the panel; with `glides` it lies at the tile's offsets. With neither the last vector may be
-   partial. */
+   partial. With `far` the next rows' results, and a share of what another strip will see, are asked
+   for between the steps, in time and not all at once. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(tile)(const int rows, const int vectors, const int packs, const int glides,
+NAME(tile)(const int rows, const int vectors, const int packs, const int glides, const int far,
            const aten_window_tile *tile)
 {
     NAME(vector) total[ROWS][3];
@@ -55,12 +72,13 @@ NAME(tile)(const int rows, const int vectors, const int packs, const int glides,
     const ELEMENT *ahead = left + ROWS * left_row;
     const aten_finish *finish = tile->finish;
     ELEMENT *out = tile->out;
-    const ELEMENT *addend;
+    const ELEMENT *addend, *next = tile->next;
     NAME(vector) sums[ROWS * 3];
-    int64_t k = 0, end, addend_row;
-    int i, j;
+    int64_t k = 0, end, addend_row, to_ask = far ? tile->next_rows : 0;
+    int i, j, asked = far && tile->ahead ? 0 : ROWS;
     /* What will be stored, and added before, is on its way while sums are made. */
-    ATEN_UNROLL for (i = 0; i < rows; i++) {
+    if (!far || !tile->asked)
+        ATEN_UNROLL for (i = 0; i < rows; i++) {
         const ELEMENT *to = out + i * tile->out_row;
         __builtin_prefetch(to, 1);
         __builtin_prefetch(to + tile->columns - 1, 1);
@@ -77,6 +95,15 @@ NAME(tile)(const int rows, const int vectors, const int packs, const int glides,
         if (rows == ROWS && tile->ahead)
             ATEN_UNROLL for (i = 0; i < ROWS; i++)
                 __builtin_prefetch(ahead + i * left_row + k);
+        if (far) {
+            for (i = 0; i < 2 && asked < ROWS; i++, asked++)
+                NAME(ask_for_results)(vectors, tile, out + (ROWS + asked) * tile->out_row);
+            for (i = 0; i < tile->next_each && to_ask > 0; i++, to_ask--, next += source_row) {
+                ATEN_UNROLL for (j = 0; j < vectors; j++)
+                    __builtin_prefetch(next + j * LANES, 0, 2);
+                __builtin_prefetch(next + tile->columns - 1, 0, 2);
+            }
+        }
         for (; k < end; k++) {
             if (packs) {
                 __builtin_prefetch(source + ATEN_AHEAD * source_row);
@@ -100,6 +127,9 @@ NAME(tile)(const int rows, const int vectors, const int packs, const int glides,
             source += source_row;
         }
     }
+    if (far)
+        for (; asked < ROWS; asked++)
+            NAME(ask_for_results)(vectors, tile, out + (ROWS + asked) * tile->out_row);
     if (!packs && !glides && tile->columns != vectors * LANES) {
         ATEN_UNROLL for (i = 0; i < rows; i++)
             ATEN_UNROLL for (j = 0; j < vectors; j++)
@@ -131,15 +161,23 @@ NAME(tile)(const int rows, const int vectors, const int packs, const int glides,
         const aten_window_tile *tile)                                                            \
     {                                                                                            \
         if (tile->source)                                                                        \
-            NAME(tile)(rows, vectors, 1, 0, tile);                                               \
+            NAME(tile)(rows, vectors, 1, 0, 0, tile);                                            \
         else                                                                                     \
-            NAME(tile)(rows, vectors, 0, 0, tile);                                               \
+            NAME(tile)(rows, vectors, 0, 0, 0, tile);                                            \
     }
 #define GLIDE_OF(rows, vectors)                                                                  \
     static __attribute__((noinline)) TARGET void NAME(glide_##rows##_##vectors)(                 \
         const aten_window_tile *tile)                                                            \
     {                                                                                            \
-        NAME(tile)(rows, vectors, 0, 1, tile);                                                   \
+        NAME(tile)(rows, vectors, 0, 1, 0, tile);                                                 \
+    }
+#define FAR_OF(vectors)                                                                          \
+    static __attribute__((noinline)) TARGET void NAME(far_##vectors)(const aten_window_tile *tile) \
+    {                                                                                            \
+        if (tile->source)                                                                        \
+            NAME(tile)(ROWS, vectors, 1, 0, 1, tile);                                            \
+        else                                                                                     \
+            NAME(tile)(ROWS, vectors, 0, 0, 1, tile);                                            \
     }
 #define TILES_OF(rows)                                                                           \
     TILE_OF(rows, 1) TILE_OF(rows, 2) TILE_OF(rows, 3)                                           \
@@ -151,6 +189,9 @@ TILES_OF(4)
 #if ROWS == 8
 TILES_OF(8)
 #endif
+FAR_OF(1)
+FAR_OF(2)
+FAR_OF(3)
 
 /* Those of panels, then those of vectors at offsets. */
 #define TILE_NAMES(rows)                                                                         \
@@ -166,13 +207,26 @@ static void (*const NAME(tiles)[][2][3])(const aten_window_tile *) = {
 #endif
 };
 
-/* `rows` channels of one strip, over one stretch of the depth. */
+/* Whole tiles of results that are far. */
+static void (*const NAME(far_tiles)[3])(const aten_window_tile *) = {
+    NAME(far_1), NAME(far_2), NAME(far_3),
+};
+
+/* `rows` channels of one strip, over one stretch of the depth. Tiles share what is to be asked for
+   of another strip. */
 static TARGET void NAME(multiply)(const aten_window_tile *strip, int64_t rows)
 {
     const int vectors = (int)((strip->columns - 1) / LANES);
+    const int64_t lines = (strip->depth + ATEN_LINE - 1) / ATEN_LINE;
     aten_window_tile tile = *strip;
     int shape = ROWS == 8 ? 3 : 2;
-    int64_t row;
+    int64_t row, asked = 0, share = 0;
+    tile.asked = 0;
+    tile.next_rows = 0;
+    if (strip->far && strip->next && lines) {
+        share = (strip->next_rows * ROWS + rows - 1) / rows;
+        tile.next_each = (share + lines - 1) / lines;
+    }
     for (row = 0; row < rows; row += (int64_t)1 << shape) {
         while (rows - row < (int64_t)1 << shape)
             shape--;
@@ -181,7 +235,16 @@ static TARGET void NAME(multiply)(const aten_window_tile *strip, int64_t rows)
         if (strip->bias)
             tile.bias = (const ELEMENT *)strip->bias + row * strip->bias_step;
         tile.out = (ELEMENT *)strip->out + row * strip->out_row;
-        NAME(tiles)[shape][strip->offsets != NULL][vectors](&tile);
+        if (share) {
+            tile.next = (const ELEMENT *)strip->next + asked * strip->source_row;
+            tile.next_rows = share < strip->next_rows - asked ? share : strip->next_rows - asked;
+            asked += tile.next_rows;
+        }
+        if (strip->far && (int64_t)1 << shape == ROWS)
+            NAME(far_tiles)[vectors](&tile);
+        else
+            NAME(tiles)[shape][strip->offsets != NULL][vectors](&tile);
+        tile.asked = tile.ahead;
         tile.source = NULL;
     }
 }
@@ -251,11 +314,12 @@ NAME(dot_rows)(const int rows, const aten_window_tile *tile, int64_t row, const 
 /* `rows` channels of a strip of few positions, over one stretch of the depth. */
 static TARGET void NAME(dots)(const aten_window_tile *tile, int64_t rows)
 {
-    ELEMENT column[ATEN_STRETCH];
+    ELEMENT gathered[ATEN_STRETCH];
+    const ELEMENT *column = tile->width == 1 ? tile->right : gathered;
     int64_t place, row, k;
     for (place = 0; place < tile->columns; place++) {
-        for (k = 0; k < tile->depth; k++)
-            column[k] = ((const ELEMENT *)tile->right)[k * tile->width + place];
+        for (k = 0; tile->width > 1 && k < tile->depth; k++)
+            gathered[k] = ((const ELEMENT *)tile->right)[k * tile->width + place];
         for (row = 0; row + 4 <= rows; row += 4)
             NAME(dot_rows)(4, tile, row, column, (ELEMENT *)tile->out + place);
         for (; row < rows; row++)

@@ -47,12 +47,14 @@ cdef extern from "convolution_structures.h" nogil:
         const void* bias
         void* out
         int64_t left_row, out_row, bias_step
-        int adds, ahead
+        int adds, ahead, far
         const void* addend
         const aten_finish* finish
         const void* source
         int64_t source_row
         const int64_t* offsets
+        const void* next
+        int64_t next_rows
     ctypedef struct aten_grid:
         const void* data
         const void* weights

@@ -15,6 +15,7 @@ threads and on what lies beside it, and its bits do not.
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer,
@@ -55,6 +56,7 @@ cdef struct Strip:
     int64_t columns
     int64_t width
     const char* source      # of whole vectors, which the first rows make the panel of; or nothing
+    const char* next        # the source of a strip that has its turn soon; or nothing
     char* panel
 
 
@@ -336,21 +338,17 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
     cdef char* out = final
     cdef int64_t channel = 0, tap = 0, channels, taps, index, stretch = 0
     cdef aten_window_tile tile
+    memset(&tile, 0, sizeof(tile))
     tile.left_row = work.weight_row
     tile.out_row = work.out_channel
     if panels.holds:
         tile.out_row = _held_row(panels)
         out = held - place_of(panels, strip) * size
     tile.bias_step = work.bias_step
-    tile.bias = NULL
     if work.bias != NULL:
         tile.bias = <const char*>work.bias + first * work.bias_step * size
-    tile.adds = False
-    tile.ahead = False
-    tile.finish = NULL
+    tile.far = panels.is_far and not panels.holds
     tile.source_row = work.input_channel
-    tile.offsets = NULL
-    tile.addend = NULL
     while True:
         channels = min(panels.channels, work.inputs - channel)
         taps = min(panels.taps, work.taps - tap)
@@ -361,8 +359,8 @@ cdef void _run_piece(const Panels* panels, int64_t image, int64_t group, int64_t
         index = strip
         while index < end:
             _multiply_strips(panels, &tile, input + channel * work.input_channel * size, channels,
-                             tap, tap + taps, index, min(index + panels.together, end), rows, out,
-                             panel if panels.made == NULL
+                             tap, tap + taps, index, min(index + panels.together, end), end, rows,
+                             out, panel if panels.made == NULL
                              else _made_at(panels, image, group, index, stretch))
             index += panels.together
         stretch += 1
@@ -408,8 +406,9 @@ cdef void _write_strip(const Panels* panels, int64_t place, int64_t rows, const 
 
 cdef void _multiply_strips(const Panels* panels, aten_window_tile* stretch, const char* data,
                            int64_t channels, int64_t begin, int64_t end, int64_t first,
-                           int64_t last, int64_t rows, char* out, char* panel) noexcept nogil:
-    """Strips first … last over one stretch, a few rows of weights after the other."""
+                           int64_t last, int64_t all, int64_t rows, char* out,
+                           char* panel) noexcept nogil:
+    """Strips first … last of `all` over one stretch, a few rows of weights after the other."""
     cdef int64_t size = panels.size
     cdef int64_t count = last - first
     cdef int64_t step = rows if count == 1 else <int64_t>ROWS_TOGETHER
@@ -423,13 +422,18 @@ cdef void _multiply_strips(const Panels* panels, aten_window_tile* stretch, cons
         strip = &strips[index]
         strip.place = place_of(panels, first + index)
         strip.panel = panel + index * between
+        strip.next = _seen_next(panels, data, last + index, all)
         _prepare_strip(panels, strip, data, channels, begin, end)
     while row < rows:
         tile.left = <const char*>stretch.left + row * tile.left_row * size
         if stretch.bias != NULL:
             tile.bias = <const char*>stretch.bias + row * tile.bias_step * size
+        tile.next_rows = min(row + step, rows) * channels // rows - row * channels // rows
         for index in range(count):
             strip = &strips[index]
+            tile.next = NULL
+            if strip.next != NULL:
+                tile.next = strip.next + row * channels // rows * tile.source_row * size
             tile.columns = strip.columns
             tile.width = strip.width
             tile.right = strip.panel
@@ -437,6 +441,14 @@ cdef void _multiply_strips(const Panels* panels, aten_window_tile* stretch, cons
             tile.out = out + (row * tile.out_row + strip.place) * size
             _multiply_rows(panels, &tile, strip.place < panels.whole, min(step, rows - row))
         row += step
+
+
+cdef inline const char* _seen_next(const Panels* panels, const char* data, int64_t strip,
+                                   int64_t all) noexcept nogil:
+    """Where a strip's source lies, if there is such a one and it has one."""
+    if panels.made != NULL or not panels.is_straight or strip >= all:
+        return NULL
+    return data + place_of(panels, strip) * panels.size
 
 
 cdef void _multiply_rows(const Panels* panels, const aten_window_tile* tile, bint is_whole,

@@ -153,16 +153,11 @@ cdef void _multiply_chunk(const Gliding* gliding, const char* copied, int64_t im
     cdef char* out = <char*>work.out + (
         image * work.out_batch + first * work.out_channel + z * work.out_strides[0]
         + y * work.out_strides[1] + x) * gliding.out_size
+    memset(&tile, 0, sizeof(tile))
     tile.left_row = work.weight_row
-    tile.bias = NULL
     tile.bias_step = work.bias_step
     if work.bias != NULL:
         tile.bias = <const char*>work.bias + first * work.bias_step * size
-    tile.ahead = False
-    tile.finish = NULL
-    tile.source = NULL
-    tile.addend = NULL
-    tile.source_row = 0
     if _is_whole(gliding, columns):
         tile.out_row = work.out_channel
         for line in range(rows):

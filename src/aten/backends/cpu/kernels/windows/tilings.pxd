@@ -26,6 +26,7 @@ cdef struct Tiling:
     int64_t offsets[SEEN]
     int64_t seen            # elements of a tile: SEEN, or SIDE where there are lines alone
     int64_t dilation[2]
+    int64_t left            # tiles at the end of an image that are summed along the depth
     bint in_rounds          # threads share channels of the result in place of bands
     int64_t columns         # tiles of a line in a band
     int64_t copies          # of a line: of every other element, or of all that a tile sees
@@ -35,6 +36,14 @@ cdef struct Tiling:
 
 cdef void plan_tiles(Tiling* tiling, const aten_windows* work,
                      const aten_window_kernels* kernels) noexcept nogil
+
+
+cdef inline int64_t left_in(const Tiling* tiling, int64_t line, int64_t lines, int64_t column,
+                            int64_t columns) noexcept nogil:
+    """How many of these tiles are those that are left over."""
+    if line + lines < tiling.tiles.sizes[1] or column + columns < tiling.tiles.sizes[2]:
+        return 0
+    return min(tiling.left, columns)
 
 
 cdef inline int64_t first_of(int64_t tile, int64_t spread) noexcept nogil:

@@ -15,6 +15,7 @@ from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_VECTORS, aten_window_kernels, aten_windows,
 )
 from aten.backends.cpu.kernels.windows.sliding cimport Sliding
+from aten.backends.cpu.kernels.windows.window_strips cimport LEFT_OVER
 
 cdef extern from "_core/base/cache_sizes.h" nogil:
     long aten_second_cache()
@@ -43,6 +44,12 @@ cdef enum:
     SEE = 5400
     JOIN = 11500
     COPY = 1000
+    # The same of a weight for a tile that is summed along the depth.
+    DOT = 12
+    # Tiles of an image that are so many more than whole vectors are left over, if all are no more than
+    # some: more of them take as long as a vector does, or much less than all.
+    FEW_LEFT = 2
+    MOST_LEFT_OVER = 100
 
 
 cdef int64_t _second_cache = aten_second_cache()
@@ -101,6 +108,7 @@ cdef void _describe_tiles(Tiling* tiling) noexcept nogil:
     if not is_flat:
         tiling.tiles.step[1] = 2
         tiling.tiles.sizes[1] = _tiles_of(work.sizes[1], tiling.dilation[0])
+    tiling.left = _left_of(tiling)
     sliding.work = &tiling.tiles
     sliding.kernels = tiling.kernels
     sliding.size = SIZE
@@ -109,6 +117,15 @@ cdef void _describe_tiles(Tiling* tiling) noexcept nogil:
     sliding.slots.x = tiling.slots[2]
     sliding.slots.reach_y = 0 if is_flat else tiling.dilation[0]
     sliding.slots.reach_x = tiling.dilation[1]
+
+
+cdef int64_t _left_of(const Tiling* tiling) noexcept nogil:
+    """Tiles for which a vector is too much. The image alone decides, for their bits differ."""
+    cdef int64_t tiles = tiling.tiles.sizes[1] * tiling.tiles.sizes[2]
+    cdef int64_t left = tiles % LEFT_OVER
+    if tiling.seen == SIDE or tiling.dilation[0] != 1 or tiling.dilation[1] != 1:
+        return 0
+    return left if left <= FEW_LEFT and LEFT_OVER < tiles <= MOST_LEFT_OVER else 0
 
 
 cdef inline int64_t _tiles_of(int64_t positions, int64_t spread) noexcept nogil:
@@ -216,12 +233,15 @@ cdef int64_t _cost_of(const Tiling* tiling, int64_t rows, int64_t columns,
     cdef const aten_windows* work = tiling.work
     cdef int lanes = tiling.kernels.lanes
     cdef int64_t pitch = _pitch_of(tiling, columns, copies)
-    cdef int64_t vectors = ((rows - 1) * pitch + columns + lanes - 1) // lanes
+    cdef int64_t left = left_in(tiling, 0, rows, 0, columns)
+    cdef int64_t vectors = ((rows - 1) * pitch + columns - left + lanes - 1) // lanes
     cdef int64_t strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
     cdef int64_t each = vectors // strips, wider = vectors % strips
     cdef int64_t products = wider * _strip_cost(each + 1) + (strips - wider) * _strip_cost(each)
     cdef int64_t copied = (_slots_of(tiling, copies) * (rows + tiling.sliding.slots.reach_y)
                            * ((pitch + lanes - 1) // lanes))
+    products += left * DOT
+    vectors += left > 0
     return (work.outputs * (tiling.seen * work.inputs * products + vectors * JOIN)
             + work.inputs * (vectors * SEE + copied * COPY))
 

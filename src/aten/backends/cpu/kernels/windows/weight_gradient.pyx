@@ -409,18 +409,12 @@ cdef void _multiply_panels(const Weighing* work, const aten_weighing* block, int
     cdef aten_window_tile tile
     if sliding.kernels.lanes < lanes:
         strips = vectors
+    memset(&tile, 0, sizeof(tile))
     tile.left = block.gradient
     tile.left_row = work.narrow_channel
     tile.right = panel
     tile.depth = lines * length
-    tile.bias = NULL
-    tile.bias_step = 0
     tile.adds = block.adds
-    tile.ahead = False
-    tile.finish = NULL
-    tile.source = NULL
-    tile.offsets = NULL
-    tile.addend = NULL
     tile.out_row = block.out_row
     while column < block.columns:
         tile.width = (vectors + strips - 1) // strips * lanes

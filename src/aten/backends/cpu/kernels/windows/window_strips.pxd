@@ -42,6 +42,8 @@ cdef struct Panels:
     bint holds
     bint is_dense           # positions follow each other in memory
     bint is_straight        # so does what they see
+    # Results, or what they are made of, have no room in the second cache.
+    bint is_far
     bint failed
 
 # The stretches of a depth, by the weights' sizes alone.

@@ -14,6 +14,9 @@ from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_ALIAS, ATEN_VECTORS, aten_piece, aten_strip, aten_windows,
 )
 
+cdef extern from "_core/base/cache_sizes.h" nogil:
+    long aten_second_cache()
+
 cdef enum:
     # Pieces for each thread, to even out a slow one, more of them where strips are so few that
     # threads would have one more than others; and elements of the result in one, which is read again
@@ -26,6 +29,10 @@ cdef enum:
     EVEN = 24
     # Bytes of weights that have no room in the second cache.
     MANY_WEIGHTS = 1 << 17
+    # Bytes of the second cache where the system does not say.
+    SOME_CACHE = 1 << 20
+
+cdef int64_t _second_cache = aten_second_cache() or SOME_CACHE
 
 
 cdef int64_t even_share(int64_t total, int64_t wanted) noexcept nogil:
@@ -131,11 +138,19 @@ cdef void plan_panels(Panels* panels) noexcept nogil:
     panels.holds = not panels.is_dense or panels.out_size != panels.size or (
         work.out_channel * panels.size % ATEN_ALIAS == 0
         and panels.channels * panels.taps < work.inputs * work.taps)
+    panels.is_far = _is_far(panels, max(work.outputs, work.inputs))
     panels.panel = (panels.channels * panels.taps * max(panels.width, <int64_t>LEFT_OVER)
                     * panels.size + 63) // 64 * 64
     panels.together = 1
     if panels.rows_each * panels.channels * panels.taps * panels.size > MANY_WEIGHTS:
         panels.together = min(panels.strips_each, <int64_t>TOGETHER)
+
+
+cdef bint _is_far(const Panels* panels, int64_t channels) noexcept nogil:
+    """Whether so many channels of each group, at all positions, are more than half of the second
+    cache, which others share."""
+    cdef const aten_windows* work = panels.work
+    return 2 * work.batch * work.groups * channels * panels.positions * panels.size > _second_cache
 
 
 cdef bint is_dense(const int64_t* sizes, const int64_t* strides) noexcept nogil:

@@ -10,7 +10,8 @@ each multiplied with as many weights, and what comes out the results.
 
 Threads claim bands, or channels of some. Tiles are lanes that know nothing of each other, and sums
 over channels go in order, in stretches that their number alone decides, so bits do not depend on how
-a result is cut.
+a result is cut. A tile or two at the end of a small image that are more than whole vectors are summed
+along the depth instead: 14 × 14 positions are 49 tiles.
 
 Rounding differs from that of a sum of products: where c channels are seen, an error is at most
 (c + 12) u times what the algorithm gives for the sizes of all numbers and of its own coefficients,
@@ -25,13 +26,15 @@ from libc.string cimport memcpy, memset
 
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.windows.direct cimport (
-    ATEN_CUT, ATEN_VECTORS, aten_tile_piece, aten_tiles, aten_window_kernels, aten_window_tile,
-    aten_windows,
+    ATEN_CUT, ATEN_STRETCH, ATEN_VECTORS, aten_tile_piece, aten_tiles, aten_window_kernels,
+    aten_window_tile, aten_windows,
 )
 from aten.backends.cpu.kernels.windows.sliding cimport Sliding, copy_slots
 from aten.backends.cpu.kernels.windows.tilings cimport (
-    CHANNELS, FEW_CHANNELS, MOST_SPREAD, SIDE, SIZE, SMALL, Tiling, first_of, plan_tiles,
+    CHANNELS, FEW_CHANNELS, MOST_SPREAD, SEEN, SIDE, SIZE, SMALL, Tiling, first_of, left_in,
+    plan_tiles,
 )
+from aten.backends.cpu.kernels.windows.window_strips cimport LEFT_OVER
 
 cdef enum:
     # Channels and positions below which transforms take longer than they save.
@@ -184,7 +187,7 @@ cdef int64_t _strips_of(const Tiling* tiling) noexcept nogil:
     """Of a whole band."""
     cdef int64_t tiles = tiling.rows * tiling.sliding.pitch
     cdef int64_t widest = ATEN_VECTORS * tiling.kernels.lanes
-    return (tiles + widest - 1) // widest
+    return (tiles + widest - 1) // widest + (tiling.left > 0)
 
 
 cdef void _see_bands(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -209,7 +212,7 @@ cdef void _see_bands(void* context, int64_t begin, int64_t end) noexcept nogil:
             _copy_band(tiling, &piece, first, last)
             panels = run.weights + index // parts * run.band_panels * SIZE
             place = 0
-            while _next_strip(tiling, &piece, place, &width):
+            while _next_strip(tiling, &piece, &place, &width):
                 _see_strip(tiling, &piece, first, last, place, width, panels)
                 panels += tiling.seen * (inputs * width + LINE) * SIZE
                 place += width
@@ -243,7 +246,7 @@ cdef void _run_channels(void* context, int64_t begin, int64_t end) noexcept nogi
                                 piece.weight_part)
             panels = run.weights + band * run.band_panels * SIZE
             place = 0
-            while _next_strip(tiling, &piece, place, &width):
+            while _next_strip(tiling, &piece, &place, &width):
                 _multiply_strip(run, &piece, panels, place, width)
                 panels += tiling.seen * (work.inputs * width + LINE) * SIZE
                 place += width
@@ -349,7 +352,7 @@ cdef void _run_piece(Run* run, const Piece* piece) noexcept nogil:
     cdef const Tiling* tiling = &run.tiling
     cdef int64_t place = 0, width
     _copy_band(tiling, piece, 0, tiling.work.inputs)
-    while _next_strip(tiling, piece, place, &width):
+    while _next_strip(tiling, piece, &place, &width):
         _see_strip(tiling, piece, 0, tiling.work.inputs, place, width, piece.panels)
         _multiply_strip(run, piece, piece.panels, place, width)
         place += width
@@ -361,12 +364,28 @@ cdef inline int64_t _end_of(const Tiling* tiling, const Piece* piece) noexcept n
     return (piece.lines - 1) * tiling.sliding.pitch + piece.columns
 
 
-cdef bint _next_strip(const Tiling* tiling, const Piece* piece, int64_t place,
+cdef inline int64_t _left_in(const Tiling* tiling, const Piece* piece) noexcept nogil:
+    return left_in(tiling, piece.line, piece.lines, piece.column, piece.columns)
+
+
+cdef inline bint _is_left(const Tiling* tiling, const Piece* piece, int64_t place) noexcept nogil:
+    """Whether the strip at a place is that of the tiles that are left over."""
+    cdef int64_t left = _left_in(tiling, piece)
+    return left > 0 and place == _end_of(tiling, piece) - left
+
+
+cdef bint _next_strip(const Tiling* tiling, const Piece* piece, int64_t* place,
                       int64_t* width) noexcept nogil:
-    """How wide the one that begins at a place is; False at the end."""
+    """Where the one that follows at a place begins, and how wide it is; False at the end. Tiles that
+    are left over are a strip of their own."""
     cdef int lanes = tiling.kernels.lanes
-    cdef int64_t vectors = (_end_of(tiling, piece) - place + lanes - 1) // lanes
+    cdef int64_t left = _left_in(tiling, piece), whole = _end_of(tiling, piece) - left
+    cdef int64_t vectors = (whole - place[0] + lanes - 1) // lanes
     cdef int64_t strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
+    if whole <= place[0] < whole + lanes and left > 0:
+        place[0] = whole
+        width[0] = lanes
+        return True
     if strips <= 0:
         return False
     width[0] = (vectors + strips - 1) // strips * lanes
@@ -443,10 +462,38 @@ cdef void _copy_spread(const Tiling* tiling, const Piece* piece, int64_t channel
 cdef void _see_strip(const Tiling* tiling, const Piece* piece, int64_t first, int64_t last,
                      int64_t place, int64_t width, char* panels) noexcept nogil:
     """Panels of the channels that are copied."""
+    if _is_left(tiling, piece, place):
+        _see_left(tiling, piece, first, last, place, panels)
+        return
     tiling.kernels.see_tiles(piece.copied + place * SIZE, tiling.offsets, tiling.seen,
                              last - first, _plane_of(tiling), width // tiling.kernels.lanes,
                              panels + first * width * SIZE, width,
-                             tiling.work.inputs * width + LINE)
+                             _part_of(tiling, width))
+
+
+cdef void _see_left(const Tiling* tiling, const Piece* piece, int64_t first, int64_t last,
+                    int64_t place, char* panels) noexcept nogil:
+    """The same of tiles that are left over: panels are as narrow as they are few."""
+    cdef float[SEEN * CHANNELS * LEFT_OVER] whole
+    cdef float* narrow = <float*>panels
+    cdef int64_t left = _left_in(tiling, piece), lanes = tiling.kernels.lanes
+    cdef int64_t begin = first, count, part, index, tile
+    while begin < last:
+        count = min(<int64_t>CHANNELS, last - begin)
+        tiling.kernels.see_tiles(
+            piece.copied + ((begin - first) * _plane_of(tiling) + place) * SIZE, tiling.offsets,
+            tiling.seen, count, _plane_of(tiling), 1, whole, lanes, CHANNELS * lanes)
+        for part in range(tiling.seen):
+            for index in range(count):
+                for tile in range(left):
+                    narrow[part * _part_of(tiling, left) + (begin + index) * left + tile] = (
+                        whole[(part * CHANNELS + index) * lanes + tile])
+        begin += count
+
+
+cdef inline int64_t _part_of(const Tiling* tiling, int64_t width) noexcept nogil:
+    """Elements from one panel of a strip to the next."""
+    return tiling.work.inputs * width + LINE
 
 
 cdef void _finish(const Tiling* tiling, const Piece* piece) noexcept nogil:
@@ -484,21 +531,21 @@ cdef void _multiply_strip(Run* run, const Piece* piece, const char* panels, int6
     """The results of `width` tiles from `place` on, of which there are panels."""
     cdef const Tiling* tiling = &run.tiling
     cdef const aten_windows* work = tiling.work
-    cdef int64_t part = work.inputs * width + LINE
-    cdef int64_t stretches = (work.inputs + STRETCH - 1) // STRETCH
+    cdef bint is_left = _is_left(tiling, piece, place)
+    cdef int64_t columns = _left_in(tiling, piece) if is_left else width
+    cdef int64_t part = _part_of(tiling, columns)
+    # Lanes are sums of their own along the depth: there are more of them, and they are shorter.
+    cdef int64_t longest = ATEN_STRETCH if is_left else STRETCH
+    cdef int64_t stretches = (work.inputs + longest - 1) // longest
     cdef int64_t stretch = (work.inputs + stretches - 1) // stretches
     cdef int64_t row = 0, rows, index, channel
     cdef aten_window_tile tile
     cdef aten_tiles tiles
     _find_lines(tiling, piece, place, width, &tiles)
-    tile.columns = tile.width = tile.out_row = tiles.width = width
+    memset(&tile, 0, sizeof(tile))
+    tile.columns = tile.width = columns
+    tile.out_row = tiles.width = width
     tile.left_row = run.weight_row
-    tile.bias = tile.source = NULL
-    tile.offsets = NULL
-    tile.addend = NULL
-    tile.bias_step = tile.source_row = 0
-    tile.ahead = False
-    tile.finish = NULL
     tiles.finish = work.finish if _settles_itself(tiling) else NULL
     tiles.sums = piece.sums
     tiles.bias = NULL
@@ -519,8 +566,11 @@ cdef void _multiply_strip(Run* run, const Piece* piece, const char* panels, int6
                 tile.depth = min(stretch, work.inputs - channel)
                 tile.left = piece.weights + (
                     index * piece.weight_part + row * run.weight_row + channel) * SIZE
-                tile.right = panels + (index * part + channel * width) * SIZE
-                tiling.kernels.multiply(&tile, rows)
+                tile.right = panels + (index * part + channel * columns) * SIZE
+                if is_left:
+                    tiling.kernels.dots(&tile, rows)
+                else:
+                    tiling.kernels.multiply(&tile, rows)
                 channel += stretch
         if work.bias != NULL:
             tiles.bias = <const char*>work.bias + (
@@ -536,9 +586,12 @@ cdef void _find_lines(const Tiling* tiling, const Piece* piece, int64_t place, i
     """Where the tiles of a strip stand; one at the end of each line is none."""
     cdef const aten_windows* work = tiling.work
     cdef int64_t pitch = tiling.sliding.pitch
-    cdef int64_t end = min(place + width, _end_of(tiling, piece))
+    cdef int64_t end = _end_of(tiling, piece), left = _left_in(tiling, piece)
     cdef int64_t first = place, line, column, count, y
     cdef aten_tile_piece* found
+    if place < end - left:
+        end -= left
+    end = min(end, place + width)
     tiles.pieces = 0
     while place < end:
         line = place // pitch
