@@ -248,6 +248,9 @@ def test_copies_that_are_written_to(threads, shape, dim, count, dtype) -> None:
     for operator in ("scatter", "scatter_add"):
         expected = getattr(table.clone(), operator + "_")(dim, index, source)
         assert aten.equal(getattr(table, operator)(dim, index, source), expected)
+    for fold in ("sum", "prod") if dtype.is_complex else ("sum", "prod", "amin", "amax"):
+        expected = table.clone().scatter_reduce_(dim, index, source, fold)
+        assert aten.equal(table.scatter_reduce(dim, index, source, fold), expected)
     index.view(-1)[count // 2] = shape[dim]
     for operator in (aten.scatter, aten.scatter_add):
         with pytest.raises(RuntimeError, match="out of bounds"):

@@ -16,6 +16,8 @@ from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.moving.iterator cimport Walk, run_walk
 
 cdef enum:
+    # Parts for each thread that are enough to even out a slow one.
+    PARTS = 8
     # Points in one chunk of work for the threads; from as many on, other Python threads may run.
     GRAIN = 16384
     # Points of the innermost dimension that go together through all rows, where each has elements
@@ -75,12 +77,13 @@ cdef int64_t _piece_of_rows(const Walk* walk) noexcept:
 
 
 cdef int _widest_apart(Walk* walk) noexcept:
-    """The largest dimension in which the base moves, the outer of equals; -1: there is none."""
+    """The largest dimension in which the base moves, or the outermost that is enough for all threads;
+    -1: there is none."""
     cdef int dim, found = -1
     for dim in range(walk.rank):
         if walk.strides[dim][BASE] == 0 or walk.sizes[dim] < 2:
             continue
-        if found < 0 or walk.sizes[dim] >= walk.sizes[found] or walk.sizes[dim] >= 64:
+        if found < 0 or walk.sizes[dim] >= min(walk.sizes[found], PARTS * thread_count()):
             found = dim
     return found
 

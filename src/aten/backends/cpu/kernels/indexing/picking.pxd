@@ -6,3 +6,4 @@ from cpython.object cimport PyObject
 cdef object gather_ordinary(PyObject** stack)
 cdef object scatter_ordinary(PyObject** stack)
 cdef object scatter_add_ordinary(PyObject** stack)
+cdef object scatter_reduce_ordinary(PyObject** stack)

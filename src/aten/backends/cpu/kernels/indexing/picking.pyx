@@ -475,6 +475,15 @@ cdef object scatter_add_ordinary(PyObject** stack):
     return _scattered(stack, SUM)
 
 
+cdef object scatter_reduce_ordinary(PyObject** stack):
+    """scatter_reduce.two(self, dim, index, src, reduce, *, include_self=True), but of means and of
+    what `self` takes no part in."""
+    reduce, include_self = <object>stack[4], <object>stack[5]
+    if type(reduce) is not str or include_self is not True or reduce not in _FOLDS:
+        return None
+    return _scattered(stack, _FOLDS.index(reduce))
+
+
 cdef int _run_on_copy(Walk* walk, const char* origin, int64_t bytes, int64_t written) except -1:
     """Run a walk over a copy of `bytes` at `origin`; by the part where about as many are written."""
     if bytes <= MOST_COPIED * written:
