@@ -32,7 +32,7 @@ cdef extern from "attention_levels.h" nogil:
                      const float* next_largest, const float* next_totals,
                      const float* gained) noexcept nogil
         void (*scale_to)(float* out, const float* given, int64_t count, float factor) noexcept nogil
-        void (*scale_row)(float* row, int64_t count, float scale,
+        void (*mask)(float* row, int64_t count, float scale,
                           const aten_attention_mask* mask) noexcept nogil
         aten_attention_sum sum_singles, sum_brains, sum_halves
     const aten_attention_rows* aten_attention_rows_of(int vector_bytes)

@@ -9,8 +9,9 @@ Online normalizer calculation for softmax (2018); Dao et al., FlashAttention (20
 a row depends on the rows beside it, and chunks of few rows may be shared out over the threads: the
 same bits come out. Chunks that no row may see are skipped. The heads of queries that a head of keys
 serves are rows beside each other. Half types are widened as they are packed, but for products of
-bfloat16 where the processor has fast ones, whose sums are exact but for the order. Few rows read keys
-and values as they lie, in the same order: packing would take longer than all else.
+bfloat16 where the processor has fast ones, whose sums are exact but for the order. What is packed of
+a head's keys and values serves all blocks of its rows, as far as there is room. Few rows read both as
+they lie, in the same order: packing would take longer than all else.
 """
 
 from libc.math cimport INFINITY, log
@@ -411,7 +412,7 @@ cdef void score(const Attention* all, Block* block, int64_t begin, int64_t seen,
     for index in range(block.count):
         count = seen_by(all, block, index, begin)
         _read_mask(all, block, index, begin, count, &mask)
-        all.rows.scale_row(scores + index * CHUNK, count, all.scale, &mask)
+        all.rows.mask(scores + index * CHUNK, count, all.scale, &mask)
 
 
 cdef void _multiply_keys(const Attention* all, Block* block, int64_t begin, int64_t seen,

@@ -42,7 +42,7 @@ typedef struct {
     void (*join)(int64_t rows, int64_t lanes, float *largest, float *totals, float *sums,
                  const float *next_largest, const float *next_totals, const float *gained);
     void (*scale_to)(float *out, const float *given, int64_t count, float factor);
-    void (*scale_row)(float *row, int64_t count, float scale, const aten_attention_mask *mask);
+    void (*mask)(float *row, int64_t count, float scale, const aten_attention_mask *mask);
     aten_attention_sum sum_singles, sum_brains, sum_halves;     /* or NULL */
 } aten_attention_rows;
 

@@ -239,13 +239,6 @@ static TARGET void NAME(join)(int64_t rows, int64_t lanes, float *largest, float
     }
 }
 
-/* The same for scores that stay what they are. */
-static TARGET void NAME(scale_row)(float *row, int64_t count, float scale,
-                                   const aten_attention_mask *mask)
-{
-    NAME(mask)(row, count, scale, mask);
-}
-
 /* Four vectors of values, or one, of which all keys are summed in order: each lane as in a tile of a
    product. Elements are `size` bytes. */
 #define SUM_VALUES(stem, size, load)                                                               \
@@ -307,7 +300,7 @@ SUM_VALUES(halves, 2, HALVES_AT)
 #endif
 
 static const aten_attention_rows NAME(rows) = {
-    LANES, NAME(weigh), NAME(weigh_again), NAME(go_back), NAME(join), NAME(scale_to), NAME(scale_row),
+    LANES, NAME(weigh), NAME(weigh_again), NAME(go_back), NAME(join), NAME(scale_to), NAME(mask),
     NAME(sum_singles), NAME(sum_brains), SUM_OF_HALVES};
 
 #undef REGISTERS

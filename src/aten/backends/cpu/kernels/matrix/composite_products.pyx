@@ -18,7 +18,7 @@ from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor_impl cimport TensorImpl
 from aten.backends.cpu.kernels.matrix.gemm cimport multiplies, multiply, multiply_nested
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Nesting, Product
-from aten.backends.cpu.kernels.matrix.products cimport read_operand, read_result
+from aten.backends.cpu.kernels.matrix.products cimport apply_weight, read_operand, read_result
 
 
 cdef class MatmulKernel(FastPath):
@@ -112,29 +112,12 @@ cdef TensorImpl _apply_layer(TensorImpl input, TensorImpl weight, TensorImpl bia
     read_operand(&product.left, input, False, False)
     if not _fold_rows(input, &product.rows, &product.left.row_stride):
         return None
-    read_operand(&product.right, weight, False, False)
-    product.right.row_stride = weight.strides[1]
-    product.right.column_stride = weight.strides[0]
-    product.batch = 1
-    product.columns = weight.sizes[0]
-    product.depth = weight.sizes[1]
-    product.alpha = 1
-    product.beta = 0
-    product.apart = False
-    product.addend.data = NULL
-    if bias is not None:
-        read_operand(&product.addend, bias, True, False)
-        product.addend.row_stride = 0
-        product.beta = 1
     for dim in range(input.rank - 1):
         sizes[dim] = input.sizes[dim]
-    sizes[input.rank - 1] = product.columns
+    sizes[input.rank - 1] = weight.sizes[0]
     out = make_contiguous(input.dtype_code, input.rank, sizes, input.device_type,
                           input.device_index)
-    read_result(&product.out, out, False)
-    product.out.row_stride = product.columns
-    product.out.column_stride = 1
-    multiply(&product)
+    apply_weight(&product, weight, bias, out)
     return out
 
 

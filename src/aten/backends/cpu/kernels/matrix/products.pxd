@@ -24,3 +24,7 @@ cdef class ProductKernel(Kernel):
 # Tensors as a product's blocks.
 cdef void read_operand(Block* block, TensorImpl tensor, bint as_row, bint batched) noexcept
 cdef int read_result(Block* block, TensorImpl tensor, bint batched) except -1
+# A layer: rows, of which the product has `left` and `rows`, times those of a weight, plus a bias or
+# nothing, as rows without gaps.
+cdef int apply_weight(Product* product, TensorImpl weight, TensorImpl bias,
+                      TensorImpl out) except -1

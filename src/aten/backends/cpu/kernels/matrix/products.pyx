@@ -303,6 +303,31 @@ cdef int read_result(Block* block, TensorImpl tensor, bint batched) except -1:
     return 0
 
 
+cdef int apply_weight(Product* product, TensorImpl weight, TensorImpl bias,
+                      TensorImpl out) except -1:
+    """The weight's first dimension is the result's columns, its second what is summed; others are 1.
+    Raises RuntimeError where the result has no memory of its own."""
+    read_operand(&product.right, weight, False, False)
+    product.right.row_stride = weight.strides[1]
+    product.right.column_stride = weight.strides[0]
+    product.batch = 1
+    product.columns = weight.sizes[0]
+    product.depth = weight.sizes[1]
+    product.alpha = 1
+    product.beta = 0
+    product.apart = False
+    product.addend.data = NULL
+    if bias is not None:
+        read_operand(&product.addend, bias, True, False)
+        product.addend.row_stride = 0
+        product.beta = 1
+    read_result(&product.out, out, False)
+    product.out.row_stride = product.columns
+    product.out.column_stride = 1
+    multiply(product)
+    return 0
+
+
 cdef inline void _read_strides(Block* block, TensorImpl tensor, bint as_row,
                                bint batched) noexcept:
     block.code = tensor.dtype_code

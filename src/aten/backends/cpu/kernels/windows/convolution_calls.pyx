@@ -22,9 +22,8 @@ from aten._core.tensor.making cimport make_contiguous, make_strided
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer, is_lazy,
                                             require_memory)
-from aten.backends.cpu.kernels.matrix.gemm cimport multiply
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
-from aten.backends.cpu.kernels.matrix.products cimport read_operand, read_result
+from aten.backends.cpu.kernels.matrix.products cimport apply_weight, read_operand
 from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_CUT, ATEN_GELU, ATEN_GELU_TANH, ATEN_HARDSWISH, ATEN_SIGMOID, ATEN_SILU, ATEN_STRETCH,
     aten_finish, aten_windows, convolve_directly, leaves_as_is,
@@ -154,28 +153,11 @@ cdef Tensor _convolved_by_positions(PyObject** stack):
     image = input.storage
     weights = weight.storage
     biases = storage_of(stack[BIAS])
-    product.batch = 1
     product.rows = sizes[0] * sizes[2] * sizes[3]
-    product.columns = sizes[1]
-    product.depth = input.sizes[1]
-    product.alpha = 1
-    product.beta = 0
-    product.apart = False
     read_operand(&product.left, input, False, False)
-    product.left.row_stride = product.depth
+    product.left.row_stride = input.sizes[1]
     product.left.column_stride = 1
-    read_operand(&product.right, weight, False, False)
-    product.right.row_stride = weight.strides[1]
-    product.right.column_stride = weight.strides[0]
-    product.addend.data = NULL
-    if bias is not None:
-        read_operand(&product.addend, bias, True, False)
-        product.addend.row_stride = 0
-        product.beta = 1
-    read_result(&product.out, out, False)
-    product.out.row_stride = product.columns
-    product.out.column_stride = 1
-    multiply(&product)
+    apply_weight(&product, weight, bias, out)
     return out
 
 
