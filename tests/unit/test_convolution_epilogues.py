@@ -17,6 +17,7 @@ import pytest
 from window_operands import drawn
 
 import aten
+from aten.backends.cpu.kernels.windows.direct import vector_bytes
 from aten.ops.windows.epilogues import ACTIVATIONS
 
 UNIT = 2.0**-24
@@ -158,6 +159,33 @@ def test_extreme_sums(activation, channels):
         expected = composed(*given, *window, activation=activation, values=values)[1].numpy()
     assert (numpy.isnan(result) == numpy.isnan(expected)).all()
     numpy.testing.assert_allclose(result, expected, 16 * UNIT, 1e-6)
+
+
+def test_hardswish_is_divided_as_numbers_are():
+    """By six, and rounded once, where products are summed before they are rounded; results that are
+    zero keep their sign, and what is infinite or no number stays so."""
+    generator = numpy.random.default_rng(0)
+    signs = generator.choice([-1.0, 1.0], 1 << 15)
+    given = numpy.concatenate(
+        [
+            generator.uniform(-4, 4, 1 << 15),
+            signs * 10.0 ** generator.uniform(-37, 37, 1 << 15),
+            numpy.repeat([0.0, numpy.inf, -numpy.inf, numpy.nan, 3e38, -3e38, 3, -3], 64),
+        ]
+    ).astype("float32")
+    image = aten.from_numpy(given).view(1, 1, -1, 64)
+    made = op(image, aten.ones(1, 1, 1, 1), None, None, [1, 1], [0, 0], [1, 1], 1, "hardswish", [])
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        limited = numpy.clip(given + numpy.float32(3), 0, 6).astype("float32")
+        expected = given * limited / numpy.float32(6)
+    result = made.numpy().ravel()
+    if vector_bytes() > 16:
+        numpy.testing.assert_array_equal(result, expected)
+    else:
+        numpy.testing.assert_array_max_ulp(result, expected, 1)
+    # A sum that begins as zero is never a negative one.
+    there = ~numpy.isnan(expected) & (given != 0)
+    assert (numpy.signbit(result) == numpy.signbit(expected))[there].all()
 
 
 @pytest.mark.parametrize("layer", LAYERS, ids=str)

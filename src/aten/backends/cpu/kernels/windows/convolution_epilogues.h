@@ -88,6 +88,19 @@ static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(gelu)(NAME
     return MAXIMUM(none, x) - far * tail + MINIMUM(none, x) * 0.0f;
 }
 
+/* x / 6, which takes a processor three times as long as this: what is left of x by the quotient is
+   exact where products are summed before they are rounded, and the corrected quotient is the nearest
+   number (Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990).
+   Where nothing is left, or x is infinite, the quotient stays: zeros keep their sign. */
+static inline __attribute__((always_inline)) TARGET NAME(vector) NAME(sixth)(NAME(vector) x)
+{
+    const NAME(vector) quotient = x * (1.0f / 6.0f);
+    const NAME(vector) left = x - quotient * 6.0f;
+    const NAME(vector) nearest = quotient + left * (1.0f / 6.0f);
+    const NAME(bits) some = (left < 0) | (left > 0);
+    return (NAME(vector))(((NAME(bits))nearest & some) | ((NAME(bits))quotient & ~some));
+}
+
 static inline __attribute__((always_inline)) TARGET NAME(vector)
 NAME(curve)(const int activation, NAME(vector) x)
 {
@@ -96,7 +109,7 @@ NAME(curve)(const int activation, NAME(vector) x)
     if (activation == ATEN_SILU)
         return x / (1.0f + NAME(exp)(-x));
     if (activation == ATEN_HARDSWISH)
-        return x * NAME(limited)(x + 3.0f, 0.0f, 6.0f) / 6.0f;
+        return NAME(sixth)(x * NAME(limited)(x + 3.0f, 0.0f, 6.0f));
     if (activation == ATEN_GELU_TANH)
         return x / (1.0f + NAME(exp)((x + 0.044715f * x * x * x) * -1.5957691216057308f));
     if (activation == ATEN_GELU)
