@@ -39,6 +39,8 @@ cdef enum:
     GRAIN = 16384
     # Bytes that are copied for each that is written to, where that is done part by part.
     MOST_COPIED = 2
+    # Neighbours from which on the widest vectors are worth a call.
+    WIDE = 32
     # How elements meet, in the order of _FOLDS.
     SUM = 0
     PRODUCT = 1
@@ -56,6 +58,13 @@ cdef extern from *:
         pass
     int __ATOMIC_RELAXED
     void __atomic_store_n(int64_t*, int64_t, int) noexcept nogil
+
+cdef extern from "bag_levels.h" nogil:
+    # `out` plus rows of a table, here one, by the widest vectors.
+    void aten_add_rows_float(const float*, int64_t, const int64_t*, const float*, int64_t, int64_t,
+                             float*) noexcept
+    void aten_add_rows_double(const double*, int64_t, const int64_t*, const double*, int64_t,
+                              int64_t, double*) noexcept
 
 ctypedef fused Raw:
     uint8_t
@@ -163,7 +172,7 @@ cdef inline void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1
                           Number unused) noexcept nogil:
     cdef int64_t row, place, step = way.step, choices = way.choices
     cdef int64_t base_step = s0[BASE], index_step = s0[INDEX], other_step = s0[OTHER]
-    cdef int64_t wild = 0
+    cdef int64_t wild = 0, none = 0
     cdef char* base
     cdef char* index
     cdef char* other
@@ -175,6 +184,12 @@ cdef inline void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1
         if index_step == 0:
             base += _chosen(index, choices, True, &wild) * step
             if base_step == sizeof(Number) and other_step == sizeof(Number):
+                if n0 >= WIDE and fold == SUM and Number is float:
+                    aten_add_rows_float(<const float*>other, 0, &none, NULL, 1, n0, <float*>base)
+                    continue
+                if n0 >= WIDE and fold == SUM and Number is double:
+                    aten_add_rows_double(<const double*>other, 0, &none, NULL, 1, n0, <double*>base)
+                    continue
                 for place in range(n0):
                     (<Number*>base)[place] = _folded((<Number*>base)[place],
                                                      (<Number*>other)[place], fold)
