@@ -79,14 +79,14 @@ NAME(tile)(const int rows, const int vectors, const int packs, const int glides,
     /* What will be stored, and added before, is on its way while sums are made. */
     if (!far || !tile->asked)
         ATEN_UNROLL for (i = 0; i < rows; i++) {
-        const ELEMENT *to = out + i * tile->out_row;
-        __builtin_prefetch(to, 1);
-        __builtin_prefetch(to + tile->columns - 1, 1);
-        if (finish && finish->adds) {
-            __builtin_prefetch(NAME(residual_of)(finish, to));
-            __builtin_prefetch(NAME(residual_of)(finish, to) + tile->columns - 1);
+            const ELEMENT *to = out + i * tile->out_row;
+            __builtin_prefetch(to, 1);
+            __builtin_prefetch(to + tile->columns - 1, 1);
+            if (finish && finish->adds) {
+                __builtin_prefetch(NAME(residual_of)(finish, to));
+                __builtin_prefetch(NAME(residual_of)(finish, to) + tile->columns - 1);
+            }
         }
-    }
     ATEN_UNROLL for (i = 0; i < rows; i++)
         ATEN_UNROLL for (j = 0; j < vectors; j++)
             total[i][j] = (NAME(vector)){0};
@@ -169,7 +169,7 @@ NAME(tile)(const int rows, const int vectors, const int packs, const int glides,
     static __attribute__((noinline)) TARGET void NAME(glide_##rows##_##vectors)(                 \
         const aten_window_tile *tile)                                                            \
     {                                                                                            \
-        NAME(tile)(rows, vectors, 0, 1, 0, tile);                                                 \
+        NAME(tile)(rows, vectors, 0, 1, 0, tile);                                                \
     }
 #define FAR_OF(vectors)                                                                          \
     static __attribute__((noinline)) TARGET void NAME(far_##vectors)(const aten_window_tile *tile) \

@@ -38,12 +38,9 @@ cdef void plan_tiles(Tiling* tiling, const aten_windows* work,
                      const aten_window_kernels* kernels) noexcept nogil
 
 
-cdef inline int64_t left_in(const Tiling* tiling, int64_t line, int64_t lines, int64_t column,
-                            int64_t columns) noexcept nogil:
-    """How many of these tiles are those that are left over."""
-    if line + lines < tiling.tiles.sizes[1] or column + columns < tiling.tiles.sizes[2]:
-        return 0
-    return min(tiling.left, columns)
+cdef inline int64_t left_in(const Tiling* tiling, int64_t line, int64_t lines) noexcept nogil:
+    """How many of these lines' tiles are those that are left over."""
+    return tiling.left if line + lines == tiling.tiles.sizes[1] else 0
 
 
 cdef inline int64_t first_of(int64_t tile, int64_t spread) noexcept nogil:

@@ -158,7 +158,10 @@ cdef inline int64_t _slots_of(const Tiling* tiling, int64_t across) noexcept nog
 cdef void _cut(Tiling* tiling) noexcept nogil:
     """Choose bands."""
     cdef int64_t length = tiling.tiles.sizes[2], across, least = -1
-    for across in range((length + 2 * TILES - 1) // (2 * TILES), 4 + length // (2 * TILES)):
+    cdef int64_t fewest = (length + 2 * TILES - 1) // (2 * TILES)
+    # Tiles that are left over are the last of a line that is whole.
+    cdef int64_t most = fewest if tiling.left > 0 else 3 + length // (2 * TILES)
+    for across in range(fewest, most + 1):
         _cut_lines(tiling, across, 2, &least)
         _cut_lines(tiling, across, SIDE, &least)
     tiling.across = (length + tiling.columns - 1) // tiling.columns
@@ -233,7 +236,7 @@ cdef int64_t _cost_of(const Tiling* tiling, int64_t rows, int64_t columns,
     cdef const aten_windows* work = tiling.work
     cdef int lanes = tiling.kernels.lanes
     cdef int64_t pitch = _pitch_of(tiling, columns, copies)
-    cdef int64_t left = left_in(tiling, 0, rows, 0, columns)
+    cdef int64_t left = left_in(tiling, 0, rows)
     cdef int64_t vectors = ((rows - 1) * pitch + columns - left + lanes - 1) // lanes
     cdef int64_t strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
     cdef int64_t each = vectors // strips, wider = vectors % strips

@@ -365,7 +365,7 @@ cdef inline int64_t _end_of(const Tiling* tiling, const Piece* piece) noexcept n
 
 
 cdef inline int64_t _left_in(const Tiling* tiling, const Piece* piece) noexcept nogil:
-    return left_in(tiling, piece.line, piece.lines, piece.column, piece.columns)
+    return left_in(tiling, piece.line, piece.lines)
 
 
 cdef inline bint _is_left(const Tiling* tiling, const Piece* piece, int64_t place) noexcept nogil:
