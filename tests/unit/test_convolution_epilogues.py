@@ -18,6 +18,7 @@ from window_operands import drawn
 
 import aten
 from aten.backends.cpu.kernels.windows.direct import vector_bytes
+from aten.backends.cpu.kernels.windows.tilings import second_cache, set_second_cache
 from aten.ops.windows.epilogues import ACTIVATIONS
 
 UNIT = 2.0**-24
@@ -159,6 +160,31 @@ def test_extreme_sums(activation, channels):
         expected = composed(*given, *window, activation=activation, values=values)[1].numpy()
     assert (numpy.isnan(result) == numpy.isnan(expected)).all()
     numpy.testing.assert_allclose(result, expected, 16 * UNIT, 1e-6)
+
+
+@pytest.mark.parametrize("element", ["float32", "float64"])
+@pytest.mark.parametrize("outputs", [5, 8, 17, 40])
+@pytest.mark.parametrize("depth", [1, 15, 64, 300])
+def test_images_with_no_room_in_the_second_cache(depth, outputs, element):
+    """What they see and what is added is asked for ahead, in tiles that follow each other and in
+    the last one, and over several stretches of the depth; it changes no number."""
+    image = drawn(2, depth, 10, 31, seed=1).to(getattr(aten, element))
+    weight, bias = (
+        drawn(*one, seed=2).to(image.dtype) for one in ((outputs, depth, 1, 1), (outputs,))
+    )
+    residual = drawn(2, outputs, 10, 31, seed=3).to(image.dtype)
+    window = ([1, 1], [0, 0], [1, 1])
+    before, made = second_cache(), []
+    try:
+        for bytes_of_cache in (1 << 40, 1):
+            set_second_cache(bytes_of_cache)
+            made.append(aten.conv2d(image, weight, bias).numpy().tobytes())
+            if image.dtype is aten.float32:
+                settled = op(image, weight, bias, residual, *window, 1, "relu", [])
+                made[-1] += settled.numpy().tobytes()
+    finally:
+        set_second_cache(before)
+    assert made[0] == made[1]
 
 
 def test_hardswish_is_divided_as_numbers_are():

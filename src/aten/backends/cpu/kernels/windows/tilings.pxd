@@ -38,6 +38,10 @@ cdef void plan_tiles(Tiling* tiling, const aten_windows* work,
                      const aten_window_kernels* kernels) noexcept nogil
 
 
+# The bytes of the second cache that images are cut for, 0 where they are not known.
+cdef int64_t known_second_cache() noexcept nogil
+
+
 cdef inline int64_t left_in(const Tiling* tiling, int64_t line, int64_t lines) noexcept nogil:
     """How many of these lines' tiles are those that are left over."""
     return tiling.left if line + lines == tiling.tiles.sizes[1] else 0

@@ -15,7 +15,7 @@ from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_VECTORS, aten_window_kernels, aten_windows,
 )
 from aten.backends.cpu.kernels.windows.sliding cimport Sliding
-from aten.backends.cpu.kernels.windows.window_strips cimport LEFT_OVER
+from aten.backends.cpu.kernels.windows.window_strips cimport FEW_LEFT, LEFT_OVER
 
 cdef extern from "_core/base/cache_sizes.h" nogil:
     long aten_second_cache()
@@ -46,9 +46,7 @@ cdef enum:
     COPY = 1000
     # The same of a weight for a tile that is summed along the depth.
     DOT = 12
-    # Tiles of an image that are so many more than whole vectors are left over, if all are no more than
-    # some: more of them take as long as a vector does, or much less than all.
-    FEW_LEFT = 2
+    # Tiles of an image that has some left over, at most: among more, a vector for these is little.
     MOST_LEFT_OVER = 100
 
 
@@ -64,6 +62,10 @@ def set_second_cache(int64_t count):
     """Cut images for a second cache of so many bytes. Results have the same bits."""
     global _second_cache
     _second_cache = count
+
+
+cdef int64_t known_second_cache() noexcept nogil:
+    return _second_cache
 
 
 cdef void plan_tiles(Tiling* tiling, const aten_windows* work,

@@ -13,9 +13,7 @@ from aten._core.threads.parallel cimport thread_count
 from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_ALIAS, ATEN_VECTORS, aten_piece, aten_strip, aten_windows,
 )
-
-cdef extern from "_core/base/cache_sizes.h" nogil:
-    long aten_second_cache()
+from aten.backends.cpu.kernels.windows.tilings cimport known_second_cache
 
 cdef enum:
     # Pieces for each thread, to even out a slow one, more of them where strips are so few that
@@ -31,8 +29,6 @@ cdef enum:
     MANY_WEIGHTS = 1 << 17
     # Bytes of the second cache where the system does not say.
     SOME_CACHE = 1 << 20
-
-cdef int64_t _second_cache = aten_second_cache() or SOME_CACHE
 
 
 cdef int64_t even_share(int64_t total, int64_t wanted) noexcept nogil:
@@ -150,7 +146,8 @@ cdef bint _is_far(const Panels* panels, int64_t channels) noexcept nogil:
     """Whether so many channels of each group, at all positions, are more than half of the second
     cache, which others share."""
     cdef const aten_windows* work = panels.work
-    return 2 * work.batch * work.groups * channels * panels.positions * panels.size > _second_cache
+    cdef int64_t bytes = work.batch * work.groups * channels * panels.positions * panels.size
+    return 2 * bytes > (known_second_cache() or <int64_t>SOME_CACHE)
 
 
 cdef bint is_dense(const int64_t* sizes, const int64_t* strides) noexcept nogil:

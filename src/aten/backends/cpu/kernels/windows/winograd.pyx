@@ -214,7 +214,7 @@ cdef void _see_bands(void* context, int64_t begin, int64_t end) noexcept nogil:
             place = 0
             while _next_strip(tiling, &piece, &place, &width):
                 _see_strip(tiling, &piece, first, last, place, width, panels)
-                panels += tiling.seen * (inputs * width + LINE) * SIZE
+                panels += tiling.seen * _part_of(tiling, width) * SIZE
                 place += width
             first = last
     free(memory)
@@ -248,7 +248,7 @@ cdef void _run_channels(void* context, int64_t begin, int64_t end) noexcept nogi
             place = 0
             while _next_strip(tiling, &piece, &place, &width):
                 _multiply_strip(run, &piece, panels, place, width)
-                panels += tiling.seen * (work.inputs * width + LINE) * SIZE
+                panels += tiling.seen * _part_of(tiling, width) * SIZE
                 place += width
             _finish(tiling, &piece)
     free(memory)
