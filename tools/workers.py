@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import itertools
 import mmap
 import os
@@ -113,10 +114,16 @@ class Worker:
         elif number != self._seen:
             self._seen, self._since = number, time.monotonic()
         elif time.monotonic() - self._since > self._seconds:
+            self._show_stacks()
             os.kill(self._process, signal.SIGKILL)
             os.waitpid(self._process, 0)
             self.note("hangs", f"{self._said(number)} took more than {self._seconds:.0f} s")
             self._launch(number + 1)
+
+    def _show_stacks(self) -> None:
+        """Have the process write to stderr what each of its threads is doing."""
+        os.kill(self._process, signal.SIGUSR1)
+        time.sleep(1)
 
     def _said(self, number: int) -> str:
         said = self._memory[-_SAYING:].rstrip(b"\0").decode(errors="replace")
@@ -136,6 +143,7 @@ class Worker:
         bound_memory()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         warnings.simplefilter("ignore")
+        faulthandler.register(signal.SIGUSR1)
         sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
         self.prepare()
         for number in range(start, self._end):

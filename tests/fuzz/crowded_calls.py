@@ -7,6 +7,7 @@ Freed memory cannot be touched, so a call that reads on in what another thread l
 from __future__ import annotations
 
 import gc
+import math
 import random
 import sys
 import threading
@@ -31,6 +32,9 @@ SWITCHING = 2e-5
 # interpreter lock; and of a vector alone.
 LARGE = (1, 700, 500, 70, 22, 11, 8, 6)
 LONG = (1, 400_000)
+# The most elements that a change makes of an operand: doubled again and again, a matrix would come
+# to a size at which its singular values take minutes.
+MOST_ELEMENTS = 1 << 20
 _WILD = (-1, 0, 1, 7, 1 << 20, 1 << 40, -(1 << 40), (1 << 62) + 3)
 
 
@@ -50,7 +54,9 @@ def _write_some(x: Any, source: random.Random) -> None:
 
 def _resize(x: Any, source: random.Random) -> None:
     factor = source.choice((0, 1, 1, 2))
-    x.resize_([factor * size + source.choice((0, 0, 1)) for size in x.shape])
+    sizes = [factor * size + source.choice((0, 0, 1)) for size in x.shape]
+    if math.prod(sizes) <= MOST_ELEMENTS:
+        x.resize_(sizes)
 
 
 def _reshape(x: Any, source: random.Random) -> None:
