@@ -73,8 +73,10 @@ def assert_within(result, exact, magnitudes, depth, element):
 
     A sum of n terms in any order is off by n u / (1 - n u) times the sum of their magnitudes
     (Higham, Accuracy and Stability of Numerical Algorithms, 3.1). A part of a complex product has
-    two terms for each step, and two more roundings of alpha and beta. Half types are summed as
-    float32, and the result is rounded once.
+    two terms for each step, and two more roundings of alpha and beta. Of three products of depth
+    n the third, of sums of both parts, has twice the magnitudes at most, so the imaginary part is
+    off by (n + 4) u of three times them, and both parts by (n + 4) u of √10 times them: within
+    (2n + 6) u of √8 times them. Half types are summed as float32, and the result is rounded once.
     """
     unit = COMPLEX.get(element, 2.0**-24)
     terms = (2 * depth if element in COMPLEX else depth) + 6
@@ -224,6 +226,31 @@ def test_infinities_and_nans(width, element, layout):
     others = [row for row in range(20) if row not in (2, 4)]
     assert bool(result[others, 11].isinf().all())
     assert bool(result[others][:, :11].isfinite().all())
+
+
+@pytest.mark.parametrize("element", COMPLEX)
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("rows", [3, 90])
+def test_what_is_not_finite_is_that_of_four_products(width, element, layout, rows):
+    left, right = drawn(element, rows, 140)[0], drawn(element, 140, 70, seed=1)[0]
+    right[7] = complex(0.3, 0.3)
+    right = laid_out(right, layout)
+    plain = aten.mm(left, right)
+    most = aten.finfo(getattr(aten, element)).max
+    left[0, 3], left[-1, 5] = complex(float("inf"), 1), complex(0, float("nan"))
+    # The sum of both parts overflows, the product does not.
+    left[1, 7] = complex(0.7 * most, 0.7 * most)
+    right[9, 11], right[60, 12] = complex(1, float("-inf")), complex(most, most)
+    result = aten.mm(left, right)
+    # So few columns at a time are multiplied by four products.
+    four = aten.cat([aten.mm(left, some) for some in right.split(10, 1)], 1)
+    parts, expected = aten.view_as_real(result), aten.view_as_real(four)
+    untouched = [column for column in range(70) if column not in (11, 12)]
+    assert aten.equal(parts.isfinite(), expected.isfinite())
+    assert bool(parts[1, untouched].isfinite().all())
+    assert aten.equal(parts[[0, 1, -1]].nan_to_num(7), expected[[0, 1, -1]].nan_to_num(7))
+    assert aten.equal(parts[:, 11].nan_to_num(7), expected[:, 11].nan_to_num(7))
+    assert aten.equal(result[2:-1][:, untouched], plain[2:-1][:, untouched])
 
 
 @pytest.mark.parametrize("element", [*HALVES, *INTEGERS, *COMPLEX])

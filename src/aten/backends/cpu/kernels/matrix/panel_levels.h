@@ -146,6 +146,11 @@ static inline aten_panel_ints_16 aten_add_pairs_16(aten_panel_ints_16 sums,
 #define ADD ATEN_MULTIPLY_ADD
 #include "panel_tiles.h"
 
+#define LEVEL 16
+#define SINGLES 4
+#define DOUBLES 2
+#include "panel_complex.h"
+
 #define NAME(stem) aten_panel_##stem##_16
 #define TURN_SINGLES aten_turn_units
 #define TURN_DOUBLES aten_turn_double_units
@@ -223,6 +228,11 @@ aten_spread_long_32(const char *from)
 #define NAME(stem) aten_panel_##stem##_longs_32
 #define ADD ATEN_MULTIPLY_ADD
 #include "panel_tiles.h"
+
+#define LEVEL 32
+#define SINGLES 8
+#define DOUBLES 4
+#include "panel_complex.h"
 
 #define NAME(stem) aten_panel_##stem##_32
 #define TURN_SINGLES aten_turn_units
@@ -384,6 +394,11 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
 #define NAME(stem) aten_panel_##stem##_longs_64
 #define ADD ATEN_MULTIPLY_ADD
 #include "panel_tiles.h"
+
+#define LEVEL 64
+#define SINGLES 16
+#define DOUBLES 8
+#include "panel_complex.h"
 
 #define NAME(stem) aten_panel_##stem##_64
 #define TURN_SINGLES aten_turn_sixteen

@@ -51,8 +51,14 @@ cdef void take_left(const Piece* piece, int64_t begin, int64_t count,
             target += tile.units * tile.left_step
         return
     tile.left_row = tile.units * unit + GAP
+    if piece.way.lines == THREE:
+        tile.left_row += count * unit
     for row in range(piece.rows):
         packs.run(at(left, 0, row, begin), left.column_stride if count > 1 else 1, count, target)
+        if piece.way.lines == THREE:
+            packs.three.add(target, count, 1, target + tile.units * unit)
+            target += tile.left_row
+            continue
         if packs.parts == 2:
             turn_around(<int>unit, target, target + tile.left_row, count)
         target += tile.left_row * packs.parts
@@ -88,14 +94,14 @@ cdef void take_strip(const Piece* piece, int64_t first, int64_t column, int64_t 
                              aten_panel_tile* tile) noexcept nogil:
     """The strip from `column` on of those that were packed from the column `first` on."""
     cdef int64_t lanes = piece.way.tiles.lanes, unit = piece.way.tiles.unit
-    cdef int64_t width = min(strip, (piece.columns - column + lanes - 1) // lanes * lanes)
+    cdef int64_t width = (strip_at(piece, column, strip) + lanes - 1) // lanes * lanes
     tile.right = piece.packed_right + (column - first) * tile.units * unit
     tile.right_step = width * unit
 
 
-cdef void pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first, int64_t columns,
-                       int64_t strip, aten_panel_tile* tile) noexcept nogil:
-    """Strips of so many columns of the right operand over so many steps, one behind the other.
+cdef void pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first, int64_t end,
+                      int64_t strip, aten_panel_tile* tile) noexcept nogil:
+    """Strips of the right operand over so many steps, one behind the other.
 
     Rows far apart share few places of the caches: some of them are read from end to end before the
     next ones.
@@ -105,7 +111,6 @@ cdef void pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first,
     cdef int64_t unit = piece.way.tiles.unit, column, row = 0, rows, width
     cdef char* source
     cdef char* target
-    cdef int64_t end = min(piece.columns, first + columns)
     cdef int64_t together = max(1, TOGETHER // packs.group) * packs.group
     cdef char* packed = piece.packed_right
     cdef uint32_t flipped = 0x80808080U if piece.way.flips else 0
@@ -114,8 +119,8 @@ cdef void pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first,
         column = first
         while column < end:
             piece.packed_right = packed + (column - first) * tile.units * unit
-            pack_right(piece, begin, count, column, strip, tile)
-            column += strip
+            pack_right(piece, begin, count, column, strip_at(piece, column, strip), tile)
+            column += strip_at(piece, column, strip)
         piece.packed_right = packed
         return
     while row < count:
@@ -125,7 +130,7 @@ cdef void pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first,
             take_strip(piece, first, column, strip, tile)
             source = at(right, 0, begin + row, column)
             target = <char*>tile.right + units_of(piece, row) * tile.right_step
-            width = min(strip, piece.columns - column)
+            width = strip_at(piece, column, strip)
             if are_made:
                 # The last rows may be no whole units: then all of them are made in the other way.
                 are_made = count % packs.group == 0 and aten_zip_bytes(
@@ -133,8 +138,14 @@ cdef void pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first,
                     tile.right_step // unit, target, flipped)
             if not are_made:
                 packs.zip(source, right.row_stride, rows, width, tile.right_step // unit, target)
-            column += strip
+            column += width
         row += rows
     if piece.way.flips and not are_made:
         rows = (<char*>tile.right - packed) // unit + tile.units * tile.right_step // unit
         aten_flip_units(piece.way.vector_bytes, <uint32_t*>packed, rows, 0x80808080U)
+
+
+cdef void add_parts(const Piece* piece, const aten_panel_tile* tile) noexcept nogil:
+    if piece.way.lines == THREE:
+        piece.way.packs.three.add(tile.right, tile.units // 2,
+                                  tile.right_step // piece.way.tiles.unit, sums_of(piece, tile))

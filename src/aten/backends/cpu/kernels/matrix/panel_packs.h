@@ -327,16 +327,18 @@ static TARGET int64_t NAME(sum_bytes)(const int8_t *bytes, int64_t count)
 
 /* In the order of the ATEN_PACK constants. */
 static const aten_panel_packs NAME(packs)[] = {
-    {PACKS(bytes), NAME(turn_singles), NAME(turn_singles), 1, 4, 1, 1},
-    {PACKS(signed_bytes), NAME(turn_singles), NULL, 1, 2, 1, 0},
-    {PACKS(unsigned_bytes), NAME(turn_singles), NULL, 1, 2, 1, 0},
-    {PACKS(shorts), NAME(turn_singles), NAME(turn_singles), 2, 2, 1, 1},
-    {PACKS(halves), NAME(turn_singles), TURNS_OF_HALVES, 2, 1, 1, 0},
-    {PACKS(brains), NAME(turn_singles), TURNS_OF_BRAINS, 2, 1, 1, 0},
-    {PACKS(singles), NAME(turn_singles), NAME(turn_singles), 4, 1, 1, 1},
-    {PACKS(doubles), NAME(turn_doubles), NAME(turn_doubles), 8, 1, 1, 1},
-    {PACKS(complex_singles), NAME(turn_singles), NAME(turn_singles), 8, 1, 2, 1},
-    {PACKS(complex_doubles), NAME(turn_doubles), NAME(turn_doubles), 16, 1, 2, 1},
+    {PACKS(bytes), NAME(turn_singles), NAME(turn_singles), NULL, 1, 4, 1, 1},
+    {PACKS(signed_bytes), NAME(turn_singles), NULL, NULL, 1, 2, 1, 0},
+    {PACKS(unsigned_bytes), NAME(turn_singles), NULL, NULL, 1, 2, 1, 0},
+    {PACKS(shorts), NAME(turn_singles), NAME(turn_singles), NULL, 2, 2, 1, 1},
+    {PACKS(halves), NAME(turn_singles), TURNS_OF_HALVES, NULL, 2, 1, 1, 0},
+    {PACKS(brains), NAME(turn_singles), TURNS_OF_BRAINS, NULL, 2, 1, 1, 0},
+    {PACKS(singles), NAME(turn_singles), NAME(turn_singles), NULL, 4, 1, 1, 1},
+    {PACKS(doubles), NAME(turn_doubles), NAME(turn_doubles), NULL, 8, 1, 1, 1},
+    {PACKS(complex_singles), NAME(turn_singles), NAME(turn_singles),
+     &NAME(parts_floats), 8, 1, 2, 1},
+    {PACKS(complex_doubles), NAME(turn_doubles), NAME(turn_doubles),
+     &NAME(parts_doubles), 16, 1, 2, 1},
 };
 
 #undef RUN

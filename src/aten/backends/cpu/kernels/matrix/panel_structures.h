@@ -90,11 +90,20 @@ typedef struct {
 typedef void (*aten_panel_turn)(const void *source, int64_t row, int64_t units, int64_t columns,
                                 int64_t width, int64_t ahead, void *target);
 
+/* What products of complex numbers as three of real ones need. */
+typedef struct {
+    void (*add)(const void *pairs, int64_t steps, int64_t width, void *target);
+    int (*join)(void *sums, int64_t row, int64_t count);
+    void (*stream)(const aten_panel_tile *tile, int64_t rows, int64_t columns, void *totals,
+                   int goes_on);
+} aten_panel_parts;
+
 typedef struct {
     void (*run)(const void *source, int64_t step, int64_t count, void *target);
     void (*zip)(const void *source, int64_t step, int64_t count, int64_t columns, int64_t width,
                 void *target);
     aten_panel_turn turn, turn_elements;    /* of units, and of elements as they lie, or NULL */
+    const aten_panel_parts *three;          /* of complex numbers, or NULL */
     int size, group, parts, as_is;  /* bytes of an element, elements a unit, units an element, and
                                        whether a run of elements is one of units */
 } aten_panel_packs;
