@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections import Counter
 
 import pytest
 from dispatched_operators import GOLDEN, answer, make_operator, make_tensor, named
@@ -15,6 +16,7 @@ from aten._core.dispatch.packets import MethodDescriptor, OpOverloadPacket
 from aten._core.dispatch.python_kernel import PythonKernel
 from aten._core.tensor.tensor import Tensor
 from aten.dispatch import DispatchKey, DispatchKeySet, FallthroughKernel
+from aten.registry import ops
 from aten.schema import FunctionSchema
 
 
@@ -137,6 +139,24 @@ def test_the_first_overload_that_fits_is_called(tensor):
     assert packet.overloads() == ["Tensor", "str"]
     assert packet.Tensor is first
     assert packet.__doc__ == f"{first.__doc__}\n{second.__doc__}"
+
+
+@pytest.mark.parametrize("first", [2, 2.5, aten.ones(2)], ids=str)
+def test_number_slots_reach_the_overload_that_takes_the_operands(first):
+    """Whatever kind of operand the slot learns from, and as methods and functions would."""
+    ops.aten.rsub.refresh()
+    ops.aten.pow.refresh()
+    x, other = aten.tensor([1.0, 3.0]), aten.tensor([2.0, 2.0])
+    x.__rsub__(first), x**first
+    lines = []
+    with dispatch.trace_dispatch(lines):
+        for operand in (3, 0.5, other, 3, aten.tensor(2.0)):
+            given = aten.tensor(operand) if not isinstance(operand, aten.Tensor) else operand
+            assert aten.equal(x.__rsub__(operand), given - x)
+            assert aten.equal(x**operand, aten.pow(x, operand))
+    called = Counter(line.split()[0] for line in lines if line.endswith("(direct)"))
+    assert (called["aten::rsub.Scalar"], called["aten::rsub.Tensor"]) == (3, 2)
+    assert (called["aten::pow.Tensor_Scalar"], called["aten::pow.Tensor_Tensor"]) == (6, 4)
 
 
 def test_no_overload_fits(tensor):

@@ -14,7 +14,9 @@ cdef class OpOverloadPacket:
     cdef OpOverload binary                  # the candidate for two tensors with all else default
     cdef tuple binary_defaults              # its arguments after the two
     cdef int binary_state                   # 0: not looked at yet; 1: `binary` is set; -1: there is none
-    cdef int number_state                   # the same for a tensor and a Python number
+    cdef OpOverload of_number               # the same for a tensor and a Python number
+    cdef tuple number_defaults
+    cdef int number_state
     # The keywords of the last call that had some, and the first candidate of these that may take them.
     cdef tuple keywords
     cdef tuple of_keywords

@@ -8,6 +8,9 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport uint64_t
 
 from aten._core.base.keys cimport LocalState, local_state, overriding_bit
+from aten._core.dispatch.argument_values cimport (
+    SCALAR_VALUE, TENSOR_OR_NUMBER_VALUE, TENSOR_VALUE,
+)
 from aten._core.dispatch.dispatcher cimport (
     INLINE_ARGUMENTS,
     LargeStack,
@@ -96,7 +99,7 @@ cdef class OpOverloadPacket:
         """Asks the resolver again when next called, after an overload was added or taken away."""
         self.candidates = None
         self.keywords = self.of_keywords = None
-        self.binary = None
+        self.binary = self.of_number = None
         self.binary_state = 0
         self.number_state = 0
         for name, kept in tuple(vars(self).items()):
@@ -321,11 +324,11 @@ cdef object call_binary(OpOverloadPacket packet, object left, object right):
     if (packet.number_state if number else packet.binary_state) != 1:
         if not learn_binary(packet, left, right, number):
             return call_operands(packet, left, right)
-    op = packet.binary
+    op = packet.of_number if number else packet.binary
     stack[0] = <PyObject*> left
     stack[1] = <PyObject*> right
     # Owned, as `op` is: the call may refresh the packet.
-    defaults = packet.binary_defaults
+    defaults = packet.number_defaults if number else packet.binary_defaults
     for position in range(op.count - 2):
         stack[position + 2] = PySequence_Fast_ITEMS(<PyObject*> defaults)[position]
     state = local_state()
@@ -343,38 +346,68 @@ cdef object call_operands(OpOverloadPacket packet, object left, object right):
 
 
 cdef bint learn_binary(OpOverloadPacket packet, object left, object right, bint number) except -1:
-    """Whether the first candidate takes two such operands as they are; keeps its other defaults."""
-    cdef PyObject* stack[INLINE_ARGUMENTS]
-    cdef PyObject* operands[2]
+    """Whether a candidate takes two such operands as they are, and those before it do not take them;
+    keeps it, and its other defaults."""
     cdef OpOverload op
-    cdef Py_ssize_t position
-    cdef bint fits
+    cdef tuple defaults = None
     if (packet.number_state if number else packet.binary_state) == -1:
         return False
     packet.resolve()
-    op = <OpOverload> packet.candidates[0]
-    op.prepare()
+    for candidate in packet.candidates:
+        op = <OpOverload> candidate
+        op.prepare()
+        if _parses(op, left, right):
+            defaults = _defaults_of(op, left, right, number)
+            break
+        # Of what else it takes, the next call may have some.
+        if not number or op.count < 2 or op.parser.slots[1].code != TENSOR_VALUE:
+            break
+    if defaults is None:
+        if number:
+            packet.number_state = -1
+        else:
+            packet.binary_state = -1
+        return False
+    if number:
+        packet.of_number, packet.number_defaults, packet.number_state = op, defaults, 1
+    else:
+        packet.binary, packet.binary_defaults, packet.binary_state = op, defaults, 1
+    return True
+
+
+cdef bint _parses(OpOverload op, object left, object right) except -1:
+    """Whether the overload takes the two operands."""
+    cdef LargeStack stack = LargeStack(op.count)
+    cdef PyObject* operands[2]
     operands[0] = <PyObject*> left
     operands[1] = <PyObject*> right
-    fits = (
-        2 <= op.count <= INLINE_ARGUMENTS
-        and op.tensor_count >= 2
-        and op.tensor_positions[1] == 1
-        and op.parser.parse(operands, 2, NULL, stack) == 0
-    )
-    if fits:
-        # A parser that makes something else of an operand has to see every call.
-        fits = stack[0] == operands[0] and stack[1] == operands[1]
-        packet.binary_defaults = tuple(
-            [<object> stack[position] for position in range(2, op.count)]
-        )
-        release(stack, op.count)
-        packet.binary = op
-    if number:
-        packet.number_state = 1 if fits else -1
-    else:
-        packet.binary_state = 1 if fits else -1
-    return fits
+    if op.parser.parse(operands, 2, NULL, stack.values) != 0:
+        return False
+    release(stack.values, op.count)
+    return True
+
+
+cdef tuple _defaults_of(OpOverload op, object left, object right, bint number):
+    """What the overload takes beside two operands that stay as they are, None where they do not: a
+    parser that makes something else of an operand has to see every call."""
+    cdef PyObject* stack[INLINE_ARGUMENTS]
+    cdef PyObject* operands[2]
+    cdef Py_ssize_t position
+    cdef bint fits
+    if not 2 <= op.count <= INLINE_ARGUMENTS or op.tensor_count < 1 or op.tensor_positions[0] != 0:
+        return None
+    if not number and (op.tensor_count < 2 or op.tensor_positions[1] != 1):
+        return None
+    # Integers and floats alike.
+    if number and op.parser.slots[1].code not in (SCALAR_VALUE, TENSOR_OR_NUMBER_VALUE):
+        return None
+    operands[0] = <PyObject*> left
+    operands[1] = <PyObject*> right
+    op.parser.parse(operands, 2, NULL, stack)
+    fits = stack[0] == operands[0] and stack[1] == operands[1]
+    defaults = tuple([<object> stack[position] for position in range(2, op.count)])
+    release(stack, op.count)
+    return defaults if fits else None
 
 
 cdef bint has_overriding(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) except -1:
