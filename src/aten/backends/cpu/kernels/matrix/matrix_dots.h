@@ -353,6 +353,8 @@ static inline TARGET int NAME(are_many_dots)(const aten_block *block)
         && bytes <= ATEN_MOST_PARTED && block->out_column == 1
         && (!block->addend || block->addend_column == 1);
 }
+
+#include "matrix_turned_dots.h"
 #endif
 
 /* Dots of every row with every column. Some columns stay in the second cache while all rows pass
@@ -370,6 +372,8 @@ static TARGET void NAME(dots)(const aten_block *block)
     aten_dotted steps = {0, block->depth, NULL};
     int64_t first, column, end;
 #if ROWS == 8
+    if (NAME(are_many_dots)(block) && NAME(are_turned_dots)(block) && NAME(dots_turned)(block))
+        return;
     if (NAME(are_many_dots)(block) && NAME(dots_of_many)(block))
         return;
 #endif

@@ -27,95 +27,7 @@ NAME(load)(const ELEMENT *from, int partial, MASK mask)
     return (NAME(vector))*(const NAME(unaligned) *)from;
 }
 
-/* One tile: `rows` times `vectors` vectors of results, of which the last may be partial. With
-   `fetch`, what it adds to, or else writes over, comes into the cache while it sums, then what lies
-   ahead. */
-static inline __attribute__((always_inline)) TARGET void
-NAME(tile)(const int rows, const int vectors, const int partial, const int fetch,
-           const aten_tile *tile)
-{
-    NAME(vector) total[ROWS][3];
-    NAME(vector) line[3];
-    const MASK mask = MAKE_MASK(tile->columns - (vectors - 1) * LANES);
-    const ELEMENT *left = tile->left, *right = tile->right, *addend = tile->addend;
-    const int64_t left_row = tile->left_row, left_step = tile->left_step;
-    const int64_t right_step = tile->right_step, depth = tile->depth;
-    const ELEMENT *lower = left + 4 * left_row;
-    const ELEMENT alpha = (ELEMENT)tile->alpha, beta = (ELEMENT)tile->beta;
-    ELEMENT *out = tile->out;
-    const ELEMENT *fetched = addend ? addend : out;
-    int64_t fetched_row = addend ? tile->addend_row : tile->out_row;
-    int64_t fetches = tile->fetches_results ? rows : 0, fetches_ahead = tile->ahead_rows;
-    const int64_t fetch_steps = tile->fetch;
-    const ELEMENT *start = tile->start;
-    ELEMENT *keep = tile->keep;
-    int64_t k = 0, end;
-    int i, j;
-    ATEN_UNROLL for (i = 0; i < rows; i++)
-        ATEN_UNROLL for (j = 0; j < vectors; j++)
-            total[i][j] = (NAME(vector)){0};
-    if (!fetch && start)
-        ATEN_UNROLL for (i = 0; i < rows; i++) {
-            ATEN_UNROLL for (j = 0; j < vectors; j++)
-                total[i][j] = (NAME(vector))*(const NAME(unaligned) *)(start + j * LANES);
-            start += tile->kept_row;
-        }
-    while (k < depth) {
-        end = fetch && depth - k > fetch_steps ? k + fetch_steps : depth;
-        if (fetch && fetches == 0) {
-            fetched = tile->ahead;
-            fetched_row = tile->ahead_row;
-            fetches = fetches_ahead;
-            fetches_ahead = 0;
-        }
-        if (fetch && fetches > 0) {
-            ATEN_UNROLL for (j = 0; j < vectors; j++)
-                __builtin_prefetch(fetched + j * LANES);
-            fetched += fetched_row;
-            fetches--;
-        }
-        for (; k < end; k++) {
-            ATEN_UNROLL for (j = 0; j < vectors; j++)
-                line[j] = NAME(load)(right + j * LANES, partial && j == vectors - 1, mask);
-            ATEN_UNROLL for (i = 0; i < rows; i++) {
-                const ELEMENT factor = i < 4 ? left[i * left_row] : lower[(i - 4) * left_row];
-                ATEN_UNROLL for (j = 0; j < vectors; j++)
-                    total[i][j] += factor * line[j];
-            }
-            left += left_step;
-            lower += left_step;
-            right += right_step;
-        }
-    }
-    if (!fetch && keep) {
-        ATEN_UNROLL for (i = 0; i < rows; i++) {
-            ATEN_UNROLL for (j = 0; j < vectors; j++)
-                *(NAME(unaligned) *)(keep + j * LANES) = total[i][j];
-            keep += tile->kept_row;
-        }
-        return;
-    }
-    if (!partial && addend && alpha == 1 && beta == 1) {
-        /* A later stretch of the depth: half the arithmetic. */
-        ATEN_UNROLL for (i = 0; i < rows; i++)
-            ATEN_UNROLL for (j = 0; j < vectors; j++)
-                *(NAME(unaligned) *)(out + i * tile->out_row + j * LANES) = total[i][j]
-                    + NAME(load)(addend + i * tile->addend_row + j * LANES, 0, mask);
-        return;
-    }
-    ATEN_UNROLL for (i = 0; i < rows; i++)
-        ATEN_UNROLL for (j = 0; j < vectors; j++) {
-            const int cut = partial && j == vectors - 1;
-            NAME(vector) value = alpha * total[i][j];
-            ATEN_ROUND(value);
-            if (addend)
-                value += beta * NAME(load)(addend + i * tile->addend_row + j * LANES, cut, mask);
-            if (cut)
-                STORE_PART(out + i * tile->out_row + j * LANES, mask, value);
-            else
-                *(NAME(unaligned) *)(out + i * tile->out_row + j * LANES) = value;
-        }
-}
+#include "matrix_tile.h"
 
 #define TILE_OF(rows, vectors)                                                                   \
     static __attribute__((noinline)) TARGET void NAME(tile_##rows##_##vectors)(                  \
@@ -123,8 +35,10 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int fetch
     {                                                                                            \
         if (tile->columns != vectors * LANES)                                                    \
             NAME(tile)(rows, vectors, 1, 0, tile);                                               \
+        else if (rows == 8 && vectors >= 2 && tile->fetch && tile->keep)                         \
+            NAME(tile)(rows, vectors, 0, ATEN_ONLY_AHEAD, tile);                                 \
         else if (rows == ROWS && vectors == 3 && tile->fetch)                                    \
-            NAME(tile)(rows, vectors, 0, 1, tile);                                               \
+            NAME(tile)(rows, vectors, 0, ATEN_WITH_RESULTS, tile);                               \
         else                                                                                     \
             NAME(tile)(rows, vectors, 0, 0, tile);                                               \
     }

@@ -48,6 +48,8 @@
 /* Steps of the depth for which a tile fetches one row of memory that is needed later. All rows at
    once would hold up its operands. */
 #define ATEN_FETCH_STEPS 12
+/* What a tile fetches: results and what lies ahead, or just that. */
+enum { ATEN_WITH_RESULTS = 1, ATEN_ONLY_AHEAD };
 
 /* Rows of the left operand are copied a line of the cache further apart than they are long: where
    the distance is a power of two, they would push each other out. */

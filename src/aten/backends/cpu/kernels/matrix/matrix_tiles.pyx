@@ -8,7 +8,8 @@ it lies if the elements of a row are neighbours and are not read often, else it 
 strip as the kernel comes to it: a strip's stretch stays in the nearest cache while all rows of the
 left operand pass by. Where the columns of a deep one are runs of memory, as those of linear layers are,
 and the rows of the left one are, too, dots of these are taken: of few rows where they lie, of many as
-products of matrices, one for each lane of a dot, which give the same bits. Results and strips to come
+products of matrices, one for each lane of a dot, which give the same bits. If there are more columns
+than rows, they are read as they lie, and the rows are packed in their place. Results and strips to come
 are fetched while a tile sums. A vector whose elements, like those of the rows it meets,
 lie in a run is multiplied as dots.
 
