@@ -217,10 +217,11 @@ def test_layers_refuse_what_does_not_fit():
         (33, 110_000, 48),
         # At least as many columns as rows: these are read as they lie, deep ones in stretches.
         (32, 512, 32),
-        (197, 777, 300),
-        (256, 512, 259),
+        (90, 777, 300),
+        (96, 512, 259),
         (40, 2500, 91),
-        (100, 3000, 134),
+        (70, 3000, 134),
+        (197, 777, 300),
     ],
 )
 def test_dots_of_many_rows_are_those_of_few(width, element, rows, depth, columns):

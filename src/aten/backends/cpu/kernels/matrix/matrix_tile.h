@@ -44,7 +44,7 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int fetch
     const MASK mask = MAKE_MASK(tile->columns - (vectors - 1) * LANES);
     const ELEMENT *left = tile->left, *right = tile->right, *addend = tile->addend;
     const int64_t left_row = tile->left_row, left_step = tile->left_step;
-    const int64_t right_step = tile->right_step, depth = tile->depth;
+    const int64_t right_step = tile->right_step;
     const ELEMENT *lower = left + 4 * left_row;
     const ELEMENT alpha = (ELEMENT)tile->alpha, beta = (ELEMENT)tile->beta;
     ELEMENT *out = tile->out;
@@ -52,7 +52,6 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int fetch
     ELEMENT *keep = tile->keep;
     /* In memory: in registers, they would push out what the operands' places are told from. */
     volatile NAME(fetched) fetched;
-    int64_t k = 0, end;
     int i, j;
     ATEN_UNROLL for (i = 0; i < rows; i++)
         ATEN_UNROLL for (j = 0; j < vectors; j++)
@@ -68,20 +67,22 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int fetch
         fetched.row = addend ? tile->addend_row : tile->out_row;
         fetched.count = fetch == ATEN_WITH_RESULTS && tile->fetches_results ? rows : 0;
         fetched.ahead = tile->ahead_rows;
-        fetched.depth = depth;
+        fetched.depth = tile->depth;
         fetched.steps = tile->fetch;
-    }
-    while (k < (fetch ? fetched.depth : depth)) {
-        end = fetch ? k + fetched.steps : depth;
-        if (fetch && end > fetched.depth)
-            end = fetched.depth;
-        if (fetch && fetched.count == 0) {
+    } else
+        NAME(sum_steps)(rows, vectors, partial, mask, total, &left, &lower, &right, left_row,
+                        left_step, right_step, tile->depth);
+    while (fetch && fetched.depth > 0) {
+        const int64_t depth = fetched.depth, some = fetched.steps;
+        const int64_t steps = some < depth ? some : depth;
+        fetched.depth = depth - steps;
+        if (fetched.count == 0) {
             fetched.from = tile->ahead;
             fetched.row = tile->ahead_row;
             fetched.count = fetched.ahead;
             fetched.ahead = 0;
         }
-        if (fetch && fetched.count > 0) {
+        if (fetched.count > 0) {
             const ELEMENT *from = fetched.from;
             ATEN_UNROLL for (j = 0; j < vectors; j++)
                 if (fetch == ATEN_ONLY_AHEAD)
@@ -92,8 +93,7 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int fetch
             fetched.count--;
         }
         NAME(sum_steps)(rows, vectors, partial, mask, total, &left, &lower, &right, left_row,
-                        left_step, right_step, end - k);
-        k = end;
+                        left_step, right_step, steps);
     }
     if (fetch != ATEN_WITH_RESULTS && keep) {
         ATEN_UNROLL for (i = 0; i < rows; i++) {
