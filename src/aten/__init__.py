@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from importlib import import_module
 
 TYPE_CHECKING = False
@@ -34,6 +35,7 @@ try:
         set_default_dtype,
     )
     from aten._core.base.keys import DispatchKey, DispatchKeySet
+    from aten._core.base.namespaces import look_up_at_once
     from aten._core.base.sizes import Size
     from aten._core.dispatch.dispatcher import OpOverload
     from aten._core.dispatch.packets import OpOverloadPacket
@@ -68,6 +70,7 @@ try:
     globals().update(MEMORY_FORMATS)
     globals().update(registry.functions())
     naming.show_as_own("aten", globals())
+    look_up_at_once(sys.modules[__name__])
 finally:
     if _collects:
         if not gc.get_freeze_count():
@@ -135,6 +138,7 @@ _INNER = frozenset(
     {
         *("ALIASES", "DTYPES", "LAYOUTS", "MEMORY_FORMATS", "annotations"),
         *("from_array_interface", "gc", "import_module", "install_slots", "TYPE_CHECKING"),
+        *("look_up_at_once", "sys"),
     }
 )
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
+from aten._core.base.namespaces import look_up_at_once
 from aten._core.tensor.tensor import Tensor, install_attribute
 from aten.names.absent_names import names_in, reason_for
 from aten.suggestions import suggestion
@@ -43,7 +44,8 @@ def _imports(frame: Any) -> bool:
 
 
 def names_of(module: str, inner: Callable[[str], Any] | None = None) -> Callable[[str], Any]:
-    """A module's `__getattr__`: what `inner` finds, else a refusal."""
+    """A module's `__getattr__`: what `inner` finds, else a refusal; what is there is found at once."""
+    look_up_at_once(sys.modules[module])
 
     def find(name: str) -> Any:
         if inner is None:

@@ -1,8 +1,10 @@
 """Neural networks: modules, the functions of `aten.nn.functional`, initial values, sequences."""
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from aten._core.base.namespaces import look_up_at_once
 from aten.names.refusals import refuse
 from aten.nn import functional
 
@@ -185,6 +187,7 @@ if TYPE_CHECKING:
         "ZeroPad3d",
     ]
 else:  # so that checkers know of no name that is not there
+    look_up_at_once(sys.modules[__name__])
 
     def __getattr__(name: str) -> Any:
         if name in ("attention", "init", "modules", "parameter", "utils"):

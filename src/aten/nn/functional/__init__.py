@@ -6,6 +6,9 @@ an operator takes the very same arguments, it is the function itself.
 
 from __future__ import annotations
 
+import sys
+
+from aten._core.base.namespaces import look_up_at_once
 from aten._core.dispatch.functions import let_override
 from aten._core.dispatch.packets import OpOverloadPacket
 from aten.names.naming import show_as_own
@@ -62,15 +65,18 @@ _RENAMED = {"logsigmoid": "log_sigmoid"}
 _INNER = frozenset(
     {
         *("OpOverloadPacket", "annotations", "find_packet", "let_override", "refuse"),
-        *("show_as_own",),
+        *("look_up_at_once", "show_as_own", "sys"),
         *("activation", "attention", "classification", "folding", "loss", "normalization"),
         *("pooling", "reduction", "resampling"),
     }
 )
 
 
-let_override(globals(), set(globals()) - {"find_packet", "refuse", "show_as_own"})
+let_override(
+    globals(), set(globals()) - {"find_packet", "look_up_at_once", "refuse", "show_as_own", "sys"}
+)
 show_as_own(__name__, globals())
+look_up_at_once(sys.modules[__name__])
 
 
 def __getattr__(name: str) -> OpOverloadPacket:
