@@ -44,7 +44,7 @@ def _imports(frame: Any) -> bool:
 
 
 def names_of(module: str, inner: Callable[[str], Any] | None = None) -> Callable[[str], Any]:
-    """A module's `__getattr__`: what `inner` finds, else a refusal. What is there is found at once."""
+    """A module's `__getattr__`: what `inner` finds, or a refusal. Names that are there go first."""
     look_up_at_once(sys.modules[module])
 
     def find(name: str) -> Any:
