@@ -22,6 +22,8 @@ def test_they_are_modules(module):
     assert importlib.import_module(module.__name__) is module
     assert repr(module).startswith(f"<module '{module.__name__}' from ")
     assert module.__dict__ is vars(module)
+    assert pickle.loads(pickle.dumps(module)) is module
+    assert copy.deepcopy(module) is module
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ the interpreter walks the bases of the module's type before it looks into the mo
 every use of every name. These look into the dictionary first.
 """
 
+from importlib import import_module
 from types import ModuleType
 
 from cpython.object cimport PyObject, PyTypeObject
@@ -23,6 +24,10 @@ cdef extern from "Python.h":
 
 class Namespace(ModuleType):
     """The type of modules that users look names up in."""
+
+    def __reduce__(self):
+        # Picklers know the type of other modules, and take these for objects.
+        return import_module, (self.__name__,)
 
 
 cdef PyObject* _look_up(PyObject* module, PyObject* name) noexcept:

@@ -359,7 +359,8 @@ cdef bint learn_binary(OpOverloadPacket packet, object left, object right, bint 
         if _parses(op, left, right):
             defaults = _defaults_of(op, left, right, number)
             break
-        # Of what else it takes, the next call may have some.
+        # A candidate is passed over for a number if it takes tensors alone: another may take the
+        # next call's, of another type, and tensors are refused for their values.
         if not number or op.count < 2 or op.parser.slots[1].code != TENSOR_VALUE:
             break
     if defaults is None:

@@ -62,8 +62,8 @@ cdef void take_left(const Piece* piece, int64_t begin, int64_t count,
 # A strip of the right operand over so many steps.
 cdef void pack_right(const Piece* piece, int64_t begin, int64_t count, int64_t column,
                      int64_t strip, aten_panel_tile* tile) noexcept nogil
-# Strips from the column `first` to `end`, one behind the other; and the one from `column` on of those that
-# were packed from the column `first` on.
+# Strips from the column `first` to `end`, one behind the other; and the one from `column` on of
+# those that were packed from the column `first` on.
 cdef void pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first, int64_t end,
                       int64_t strip, aten_panel_tile* tile) noexcept nogil
 cdef void take_strip(const Piece* piece, int64_t first, int64_t column, int64_t strip,
