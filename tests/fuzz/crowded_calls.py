@@ -32,8 +32,8 @@ SWITCHING = 2e-5
 # interpreter lock; and of a vector alone.
 LARGE = (1, 700, 500, 70, 22, 11, 8, 6)
 LONG = (1, 400_000)
-# The most elements that a change makes of an operand: doubled again and again, a matrix would come
-# to a size at which its singular values take minutes.
+# The most elements up to which an operand is doubled: again and again, and a matrix would come to a
+# size at which its singular values take minutes.
 MOST_ELEMENTS = 1 << 20
 _WILD = (-1, 0, 1, 7, 1 << 20, 1 << 40, -(1 << 40), (1 << 62) + 3)
 

@@ -349,15 +349,18 @@ cdef bint learn_binary(OpOverloadPacket packet, object left, object right, bint 
     """Whether a candidate takes two such operands as they are, and those before it do not take them;
     keeps it, and its other defaults."""
     cdef OpOverload op
-    cdef tuple defaults = None
+    cdef tuple values, defaults = None
     if (packet.number_state if number else packet.binary_state) == -1:
         return False
     packet.resolve()
     for candidate in packet.candidates:
         op = <OpOverload> candidate
         op.prepare()
-        if _parses(op, left, right):
-            defaults = _defaults_of(op, left, right, number)
+        values = _bound(op, left, right)
+        if values is not None:
+            # A parser that makes something else of an operand has to see every call.
+            if _suits_slots(op, number) and values[0] is left and values[1] is right:
+                defaults = values[2:]
             break
         # A candidate is passed over for a number if it takes tensors alone: another may take the
         # next call's, of another type, and tensors are refused for their values.
@@ -376,39 +379,28 @@ cdef bint learn_binary(OpOverloadPacket packet, object left, object right, bint 
     return True
 
 
-cdef bint _parses(OpOverload op, object left, object right) except -1:
-    """Whether the overload takes the two operands."""
+cdef tuple _bound(OpOverload op, object left, object right):
+    """What the overload makes of a call with the two operands, None where it does not take them."""
     cdef LargeStack stack = LargeStack(op.count)
     cdef PyObject* operands[2]
+    cdef Py_ssize_t position
     operands[0] = <PyObject*> left
     operands[1] = <PyObject*> right
     if op.parser.parse(operands, 2, NULL, stack.values) != 0:
-        return False
+        return None
+    values = tuple([<object> stack.values[position] for position in range(op.count)])
     release(stack.values, op.count)
-    return True
+    return values
 
 
-cdef tuple _defaults_of(OpOverload op, object left, object right, bint number):
-    """What the overload takes beside two operands that stay as they are, None where they do not: a
-    parser that makes something else of an operand has to see every call."""
-    cdef PyObject* stack[INLINE_ARGUMENTS]
-    cdef PyObject* operands[2]
-    cdef Py_ssize_t position
-    cdef bint fits
+cdef bint _suits_slots(OpOverload op, bint number):
+    """Whether the overload's first arguments are a tensor and another, or any number, and all of them
+    have room on the stack."""
     if not 2 <= op.count <= INLINE_ARGUMENTS or op.tensor_count < 1 or op.tensor_positions[0] != 0:
-        return None
-    if not number and (op.tensor_count < 2 or op.tensor_positions[1] != 1):
-        return None
-    # Integers and floats alike.
-    if number and op.parser.slots[1].code not in (SCALAR_VALUE, TENSOR_OR_NUMBER_VALUE):
-        return None
-    operands[0] = <PyObject*> left
-    operands[1] = <PyObject*> right
-    op.parser.parse(operands, 2, NULL, stack)
-    fits = stack[0] == operands[0] and stack[1] == operands[1]
-    defaults = tuple([<object> stack[position] for position in range(2, op.count)])
-    release(stack, op.count)
-    return defaults if fits else None
+        return False
+    if number:
+        return op.parser.slots[1].code in (SCALAR_VALUE, TENSOR_OR_NUMBER_VALUE)
+    return op.tensor_count >= 2 and op.tensor_positions[1] == 1
 
 
 cdef bint has_overriding(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) except -1:

@@ -262,38 +262,52 @@ static TARGET void NAME(part_columns)(const aten_block *block, int64_t column, i
     }
 }
 
-/* The lanes of some rows' sums, each a tile, become results: halves are added to halves. */
+/* Vectors of as many lanes, `apart` from each other, added: halves to halves. */
+static inline __attribute__((always_inline)) TARGET NAME(vector)
+NAME(add_lanes)(const ELEMENT *sums, int64_t apart)
+{
+    NAME(vector) lanes[LANES];
+    int half, lane;
+    ATEN_UNROLL for (lane = 0; lane < LANES; lane++)
+        lanes[lane] = *(const NAME(unaligned) *)(sums + lane * apart);
+    ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
+        ATEN_UNROLL for (lane = 0; lane < half; lane++)
+            lanes[lane] += lanes[lane + half];
+    return lanes[0];
+}
+
+/* The sums of a row from `column` on become results. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(finish_vector)(const aten_block *block, int64_t row, int64_t column, NAME(vector) sums)
+{
+    const int64_t left = block->columns - column;
+    const int partial = left < LANES;
+    const MASK mask = MAKE_MASK(partial ? left : LANES);
+    const ELEMENT *addend = block->addend;
+    ELEMENT *out = (ELEMENT *)block->out + row * block->out_row + column;
+    NAME(vector) value = (ELEMENT)block->alpha * sums;
+    ATEN_ROUND(value);
+    if (addend)
+        value += (ELEMENT)block->beta
+            * NAME(load)(addend + row * block->addend_row + column, partial, mask);
+    if (partial)
+        STORE_PART(out, mask, value);
+    else
+        *(NAME(unaligned) *)out = value;
+}
+
+/* The lanes of some rows' sums, each a tile, become results. */
 static inline __attribute__((always_inline)) TARGET void
 NAME(join_lanes)(const aten_block *block, const ELEMENT *sums, int64_t row, int rows,
                  int64_t column)
 {
     enum { WIDTH = 3 * LANES };
-    const ELEMENT alpha = (ELEMENT)block->alpha, beta = (ELEMENT)block->beta;
     int64_t first;
-    int i, half, lane;
+    int i;
     for (i = 0; i < rows; i++)
-        for (first = 0; first < WIDTH && column + first < block->columns; first += LANES) {
-            const int64_t left = block->columns - column - first;
-            const int partial = left < LANES;
-            const MASK mask = MAKE_MASK(partial ? left : LANES);
-            ELEMENT *out = (ELEMENT *)block->out + (row + i) * block->out_row + column + first;
-            const ELEMENT *addend = block->addend;
-            NAME(vector) lanes[LANES], value;
-            ATEN_UNROLL for (lane = 0; lane < LANES; lane++)
-                lanes[lane] = NAME(load)(sums + (lane * ROWS + i) * WIDTH + first, 0, mask);
-            ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
-                ATEN_UNROLL for (lane = 0; lane < half; lane++)
-                    lanes[lane] += lanes[lane + half];
-            value = alpha * lanes[0];
-            ATEN_ROUND(value);
-            if (addend)
-                value += beta * NAME(load)(addend + (row + i) * block->addend_row + column + first,
-                                           partial, mask);
-            if (partial)
-                STORE_PART(out, mask, value);
-            else
-                *(NAME(unaligned) *)out = value;
-        }
+        for (first = 0; first < WIDTH && column + first < block->columns; first += LANES)
+            NAME(finish_vector)(block, row + i, column + first,
+                                NAME(add_lanes)(sums + i * WIDTH + first, ROWS * WIDTH));
 }
 
 /* Dots of many rows, with the bits of those of few. What a lane sums is a product of matrices, of

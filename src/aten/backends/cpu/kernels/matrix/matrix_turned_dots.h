@@ -83,18 +83,11 @@ static inline __attribute__((always_inline)) TARGET void
 NAME(join_turned)(const NAME(turned) *turned, int columns, int vectors, ELEMENT *joined)
 {
     enum { WIDTH = 3 * LANES };
-    int i, j, half, lane;
+    int i, j;
     for (i = 0; i < columns; i++)
-        for (j = 0; j < vectors; j++) {
-            const ELEMENT *sums = turned->sums + i * WIDTH + j * LANES;
-            NAME(vector) lanes[LANES];
-            ATEN_UNROLL for (lane = 0; lane < LANES; lane++)
-                lanes[lane] = *(const NAME(unaligned) *)(sums + lane * ROWS * WIDTH);
-            ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
-                ATEN_UNROLL for (lane = 0; lane < half; lane++)
-                    lanes[lane] += lanes[lane + half];
-            *(NAME(unaligned) *)(joined + i * turned->joined_row + j * LANES) = lanes[0];
-        }
+        for (j = 0; j < vectors; j++)
+            *(NAME(unaligned) *)(joined + i * turned->joined_row + j * LANES)
+                = NAME(add_lanes)(turned->sums + i * WIDTH + j * LANES, ROWS * WIDTH);
 }
 
 /* Results of LANES columns at most, the first of which is that at `place` of those joined. */
@@ -103,11 +96,7 @@ NAME(finish_turned)(const NAME(turned) *turned, int64_t column, int64_t place)
 {
     const aten_block *block = turned->block;
     ELEMENT square[LANES * LANES] __attribute__((aligned(64)));
-    const ELEMENT alpha = (ELEMENT)block->alpha, beta = (ELEMENT)block->beta;
     const ELEMENT *joined = turned->joined + place * turned->joined_row;
-    const int64_t columns = block->columns - column - place;
-    const int partial = columns < LANES;
-    const MASK mask = MAKE_MASK(partial ? columns : LANES);
     int64_t first, row;
     int i, j;
     for (first = 0; first < block->rows; first += LANES) {
@@ -116,20 +105,9 @@ NAME(finish_turned)(const NAME(turned) *turned, int64_t column, int64_t place)
             ATEN_UNROLL for (j = 0; j < LANES; j += SIDE)
                 TURN(joined + i * turned->joined_row + first + j, turned->joined_row,
                      square + j * LANES + i, LANES);
-        for (row = 0; row < rows; row++) {
-            ELEMENT *out = (ELEMENT *)block->out + (first + row) * block->out_row + column + place;
-            NAME(vector) value = alpha * *(const NAME(unaligned) *)(square + row * LANES);
-            ATEN_ROUND(value);
-            if (block->addend)
-                value += beta
-                    * NAME(load)((const ELEMENT *)block->addend
-                                 + (first + row) * block->addend_row + column + place, partial,
-                                 mask);
-            if (partial)
-                STORE_PART(out, mask, value);
-            else
-                *(NAME(unaligned) *)out = value;
-        }
+        for (row = 0; row < rows; row++)
+            NAME(finish_vector)(block, first + row, column + place,
+                                *(const NAME(unaligned) *)(square + row * LANES));
     }
 }
 

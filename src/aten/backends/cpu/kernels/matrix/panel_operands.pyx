@@ -119,8 +119,9 @@ cdef void pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first,
         column = first
         while column < end:
             piece.packed_right = packed + (column - first) * tile.units * unit
-            pack_right(piece, begin, count, column, strip_at(piece, column, strip), tile)
-            column += strip_at(piece, column, strip)
+            width = strip_at(piece, column, strip)
+            pack_right(piece, begin, count, column, width, tile)
+            column += width
         piece.packed_right = packed
         return
     while row < count:

@@ -113,23 +113,26 @@ static TARGET void NAME(stream_parts)(const aten_panel_tile *tile, int64_t rows,
     const PART *right = (const PART *)tile->right;
     const PART *left = (const PART *)tile->left, *added = left + 2 * steps;
     PART *out = tile->out, *total = totals;
-    int64_t row, step, some, i;
+    int64_t row, step, some, together, i;
     memset(out, 0, count * sizeof(PART));
     for (step = 0; step < steps; step += some) {
         const PART *from = right + step * from_row;
         some = steps - step < ATEN_STREAMED_STEPS ? steps - step : ATEN_STREAMED_STEPS;
-        for (row = 0; row + 4 <= rows; row += 4)
-            NAME(stream_rows)(4, some, from, from_row, left + row * left_row + 2 * step,
-                              added + row * left_row + step, left_row, out + 3 * row * line, line,
-                              columns);
-        for (; row + 2 <= rows; row += 2)
-            NAME(stream_rows)(2, some, from, from_row, left + row * left_row + 2 * step,
-                              added + row * left_row + step, left_row, out + 3 * row * line, line,
-                              columns);
-        if (row < rows)
-            NAME(stream_rows)(1, some, from, from_row, left + row * left_row + 2 * step,
-                              added + row * left_row + step, left_row, out + 3 * row * line, line,
-                              columns);
+        for (row = 0; row < rows; row += together) {
+            const PART *pairs = left + row * left_row + 2 * step;
+            const PART *sums = added + row * left_row + step;
+            PART *lines = out + 3 * row * line;
+            together = rows - row >= 4 ? 4 : rows - row >= 2 ? 2 : 1;
+            if (together == 4)
+                NAME(stream_rows)(4, some, from, from_row, pairs, sums, left_row, lines, line,
+                                  columns);
+            else if (together == 2)
+                NAME(stream_rows)(2, some, from, from_row, pairs, sums, left_row, lines, line,
+                                  columns);
+            else
+                NAME(stream_rows)(1, some, from, from_row, pairs, sums, left_row, lines, line,
+                                  columns);
+        }
     }
     if (goes_on)
         for (i = 0; i < count; i++)

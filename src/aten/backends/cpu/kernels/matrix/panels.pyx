@@ -163,6 +163,7 @@ cdef int64_t _cut(Panels* panels) noexcept nogil:
     if panels.way.kind == ATEN_BYTE_QUADS and product.out.code == INT32:
         most_rows = ROWS_OF_BYTES
     if lines == THREE:
+        # As many bytes of sums as four products have in float64.
         most_rows = 2 * most_rows
         most_columns = PIECE_COLUMNS * 4 // panels.way.tiles.unit
     panels.down = (rows + most_rows - 1) // most_rows
