@@ -225,6 +225,8 @@ static TARGET void NAME(dots_by_stretches)(const aten_block *block)
    takes larger ones back after each call, and deep operands would fill the memory. */
 #define ATEN_MANY_DOTS 32
 #define ATEN_MOST_PARTED (1 << 25)
+/* Of the number of lanes. */
+#define ATEN_LANE_BITS __builtin_ctz(LANES)
 
 /* Lanes of `count` elements at `from`, one after the other: those of lane l are `lane` further on
    than those before, a step apart. */
@@ -262,64 +264,36 @@ static TARGET void NAME(part_columns)(const aten_block *block, int64_t column, i
     }
 }
 
-/* Vectors of as many lanes, `apart` from each other, added: halves to halves. */
-static inline __attribute__((always_inline)) TARGET NAME(vector)
-NAME(add_lanes)(const ELEMENT *sums, int64_t apart)
+/* Sums of all lanes are added in the order of `sum`: halves to halves. So that few are kept at a time,
+   each lane is followed by the one that its sums are added to, and that pair by the next one: places
+   of lanes are those of their numbers with the bits reversed. As many sums are kept as the number of
+   lanes has bits. */
+static inline int64_t NAME(next_lane)(int64_t lane)
 {
-    NAME(vector) lanes[LANES];
-    int half, lane;
-    ATEN_UNROLL for (lane = 0; lane < LANES; lane++)
-        lanes[lane] = *(const NAME(unaligned) *)(sums + lane * apart);
-    ATEN_UNROLL for (half = LANES / 2; half > 0; half /= 2)
-        ATEN_UNROLL for (lane = 0; lane < half; lane++)
-            lanes[lane] += lanes[lane + half];
-    return lanes[0];
+    int64_t bit = LANES / 2;
+    for (; lane & bit; bit /= 2)
+        lane ^= bit;
+    return lane | bit;
 }
 
-/* The sums of a row from `column` on become results. */
-static inline __attribute__((always_inline)) TARGET void
-NAME(finish_vector)(const aten_block *block, int64_t row, int64_t column, NAME(vector) sums)
+/* What the sums of the lane at a place are added to, or are kept for. */
+static inline void NAME(choose_sums)(aten_tile *tile, ELEMENT *kept, int64_t place)
 {
-    const int64_t left = block->columns - column;
-    const int partial = left < LANES;
-    const MASK mask = MAKE_MASK(partial ? left : LANES);
-    const ELEMENT *addend = block->addend;
-    ELEMENT *out = (ELEMENT *)block->out + row * block->out_row + column;
-    NAME(vector) value = (ELEMENT)block->alpha * sums;
-    ATEN_ROUND(value);
-    if (addend)
-        value += (ELEMENT)block->beta
-            * NAME(load)(addend + row * block->addend_row + column, partial, mask);
-    if (partial)
-        STORE_PART(out, mask, value);
-    else
-        *(NAME(unaligned) *)out = value;
-}
-
-/* The lanes of some rows' sums, each a tile, become results. */
-static inline __attribute__((always_inline)) TARGET void
-NAME(join_lanes)(const aten_block *block, const ELEMENT *sums, int64_t row, int rows,
-                 int64_t column)
-{
-    enum { WIDTH = 3 * LANES };
-    int64_t first;
-    int i;
-    for (i = 0; i < rows; i++)
-        for (first = 0; first < WIDTH && column + first < block->columns; first += LANES)
-            NAME(finish_vector)(block, row + i, column + first,
-                                NAME(add_lanes)(sums + i * WIDTH + first, ROWS * WIDTH));
+    tile->merges = __builtin_ctzll(~(uint64_t)place);
+    tile->kept = kept;
+    tile->keep = place == LANES - 1 ? NULL : kept + tile->merges * ROWS * 3 * LANES;
 }
 
 /* Dots of many rows, with the bits of those of few. What a lane sums is a product of matrices, of
-   every LANES-th step of both: tiles need fewer loads than dots, and no sums over lanes but at the
-   end. Says whether there was memory. */
+   every LANES-th step of both: tiles need fewer loads than dots, and few sums over lanes. Says
+   whether there was memory. */
 static TARGET int NAME(dots_of_many)(const aten_block *block)
 {
     enum { WIDTH = 3 * LANES };
     const int64_t groups = (block->depth + LANES - 1) / LANES;
     const int64_t rest = block->depth - (groups - 1) * LANES, step = groups | 1;
     const int64_t lane = block->rows * step;
-    ELEMENT sums[LANES * ROWS * WIDTH] __attribute__((aligned(64)));
+    ELEMENT kept[ATEN_LANE_BITS * ROWS * WIDTH] __attribute__((aligned(64)));
     const size_t strip = groups * LANES * WIDTH * sizeof(ELEMENT);
     /* One request: the system gets pages of the second of two back each time. */
     char *memory = malloc(strip + LANES * lane * sizeof(ELEMENT) + 64);
@@ -332,27 +306,35 @@ static TARGET int NAME(dots_of_many)(const aten_block *block)
     for (row = 0; row < block->rows; row++)
         NAME(part_lanes)((const ELEMENT *)block->left + row * block->left_row, block->depth,
                          left + row * step, lane);
+    tile.alpha = block->alpha;
+    tile.beta = block->beta;
     tile.left_row = step;
     tile.left_step = 1;
     tile.right_step = tile.kept_row = WIDTH;
+    tile.addend_row = block->addend_row;
+    tile.out_row = block->out_row;
     for (column = 0; column < block->columns; column += WIDTH) {
         const int64_t count = block->columns - column < WIDTH ? block->columns - column : WIDTH;
         const int vectors = (int)((count + LANES - 1) / LANES);
         int shape = 3;
         NAME(part_columns)(block, column, groups, right);
-        tile.columns = vectors * LANES;
         for (row = 0; row < block->rows; row += (int64_t)1 << shape) {
-            int each;
+            int64_t place, each = 0;
             while (block->rows - row < (int64_t)1 << shape)
                 shape--;
-            for (each = 0; each < LANES; each++) {
+            tile.addend = block->addend
+                ? (const ELEMENT *)block->addend + row * block->addend_row + column : NULL;
+            tile.out = (ELEMENT *)block->out + row * block->out_row + column;
+            tile.columns = vectors * LANES;
+            for (place = 0; place < LANES; place++, each = NAME(next_lane)(each)) {
+                NAME(choose_sums)(&tile, kept, place);
                 tile.depth = each < rest ? groups : groups - 1;
                 tile.left = left + each * lane + row * step;
                 tile.right = right + each * groups * WIDTH;
-                tile.keep = sums + each * ROWS * WIDTH;
+                if (!tile.keep)
+                    tile.columns = count;
                 NAME(tiles)[shape][vectors - 1](&tile);
             }
-            NAME(join_lanes)(block, sums, row, 1 << shape, column);
         }
     }
     free(memory);

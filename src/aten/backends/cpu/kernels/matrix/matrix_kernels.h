@@ -148,6 +148,7 @@ NAME(begin_steps)(const aten_block *block, const aten_steps *steps, aten_tile *t
     tile->fetches_results = 1;
     tile->ahead_row = 0;
     tile->kept_row = steps->sums_row;
+    tile->merges = 0;
 }
 
 /* Ahead of a strip is the next one, which is packed when this one is done. */

@@ -78,6 +78,10 @@ typedef struct {
     const void *start;
     void *keep;
     int64_t kept_row;
+    /* So many sums that were kept, a largest tile apart, to which these are added, one after the
+       other. */
+    const void *kept;
+    int merges;
 } aten_tile;
 
 typedef struct {

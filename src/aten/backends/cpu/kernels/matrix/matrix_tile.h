@@ -95,6 +95,15 @@ NAME(tile)(const int rows, const int vectors, const int partial, const int fetch
         NAME(sum_steps)(rows, vectors, partial, mask, total, &left, &lower, &right, left_row,
                         left_step, right_step, steps);
     }
+    if (fetch != ATEN_WITH_RESULTS) {
+        const ELEMENT *kept = tile->kept;
+        int merges;
+        for (merges = tile->merges; merges > 0; merges--, kept += ROWS * 3 * LANES)
+            ATEN_UNROLL for (i = 0; i < rows; i++)
+                ATEN_UNROLL for (j = 0; j < vectors; j++)
+                    total[i][j] = (NAME(vector))*(const NAME(unaligned) *)(
+                        kept + (i * 3 + j) * LANES) + total[i][j];
+    }
     if (fetch != ATEN_WITH_RESULTS && keep) {
         ATEN_UNROLL for (i = 0; i < rows; i++) {
             ATEN_UNROLL for (j = 0; j < vectors; j++)

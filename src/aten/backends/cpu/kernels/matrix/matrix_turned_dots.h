@@ -19,7 +19,8 @@
 
 typedef struct {
     const aten_block *block;
-    /* The parted rows, strip after strip; sums of all lanes; and results, column after column. */
+    /* The parted rows, strip after strip; sums of all lanes, then of some; and results, column after
+       column. */
     ELEMENT *parted, *sums, *joined;
     int64_t groups, strips, vectors, joined_row;
     /* The columns to come, which are fetched line after line. */
@@ -47,47 +48,65 @@ NAME(look_at_columns)(NAME(turned) *turned, int64_t calls, aten_tile *tile)
     turned->line += tile->ahead_rows * vectors;
 }
 
-/* The sums of all lanes of some columns with a strip. `calls` are still to come with this one. */
+/* The sums of some columns with a strip, at `joined`. So many calls of tiles that fetch are to come
+   with these. */
 static inline __attribute__((always_inline)) TARGET void
 NAME(turned_tiles)(NAME(turned) *turned, int64_t column, int shape, int64_t strip, int vectors,
-                   int64_t calls)
+                   int64_t calls, ELEMENT *joined)
 {
-    enum { WIDTH = 3 * LANES };
+    enum { WIDTH = 3 * LANES, TILE = ROWS * WIDTH };
     const aten_block *block = turned->block;
     const int64_t groups = turned->groups, rest = block->depth - (groups - 1) * LANES;
     int64_t group;
-    int lane;
     aten_tile tile = {0};
+    tile.alpha = 1;
     tile.columns = vectors * LANES;
     tile.left_row = block->right_column;
     tile.left_step = LANES;
     tile.right_step = tile.kept_row = WIDTH;
+    tile.out = joined;
+    tile.out_row = turned->joined_row;
     for (group = 0; group < groups; group += ATEN_TURNED_GROUPS) {
         const int64_t left = groups - group;
         const int64_t steps = left < ATEN_TURNED_GROUPS ? left : ATEN_TURNED_GROUPS;
-        for (lane = 0; lane < LANES; lane++, calls--) {
-            tile.depth = left == steps && lane >= rest ? steps - 1 : steps;
+        const int is_last = left == steps;
+        int64_t place, lane = 0;
+        for (place = 0; place < LANES; place++, lane = NAME(next_lane)(lane)) {
+            ELEMENT *own = turned->sums + lane * TILE;
+            tile.depth = is_last && lane >= rest ? steps - 1 : steps;
             tile.left = (const ELEMENT *)block->right + column * block->right_column
                 + group * LANES + lane;
             tile.right = turned->parted + ((strip * LANES + lane) * groups + group) * WIDTH;
-            tile.keep = turned->sums + lane * ROWS * WIDTH;
-            tile.start = group ? tile.keep : NULL;
-            NAME(look_at_columns)(turned, calls, &tile);
+            tile.start = group ? own : NULL;
+            tile.keep = own;
+            if (is_last)
+                NAME(choose_sums)(&tile, turned->sums + LANES * TILE, place);
+            tile.fetch = 0;
+            if (tile.keep)
+                NAME(look_at_columns)(turned, calls--, &tile);
             NAME(tiles)[shape][vectors - 1](&tile);
         }
     }
 }
 
-/* The lanes of a few columns' sums with a strip, added: halves to halves. */
+/* The sums of a row from `column` on become results. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(join_turned)(const NAME(turned) *turned, int columns, int vectors, ELEMENT *joined)
+NAME(finish_vector)(const aten_block *block, int64_t row, int64_t column, NAME(vector) sums)
 {
-    enum { WIDTH = 3 * LANES };
-    int i, j;
-    for (i = 0; i < columns; i++)
-        for (j = 0; j < vectors; j++)
-            *(NAME(unaligned) *)(joined + i * turned->joined_row + j * LANES)
-                = NAME(add_lanes)(turned->sums + i * WIDTH + j * LANES, ROWS * WIDTH);
+    const int64_t left = block->columns - column;
+    const int partial = left < LANES;
+    const MASK mask = MAKE_MASK(partial ? left : LANES);
+    const ELEMENT *addend = block->addend;
+    ELEMENT *out = (ELEMENT *)block->out + row * block->out_row + column;
+    NAME(vector) value = (ELEMENT)block->alpha * sums;
+    ATEN_ROUND(value);
+    if (addend)
+        value += (ELEMENT)block->beta
+            * NAME(load)(addend + row * block->addend_row + column, partial, mask);
+    if (partial)
+        STORE_PART(out, mask, value);
+    else
+        *(NAME(unaligned) *)out = value;
 }
 
 /* Results of LANES columns at most, the first of which is that at `place` of those joined. */
@@ -123,7 +142,8 @@ static TARGET void NAME(turned_columns)(NAME(turned) *turned, int64_t first, int
 {
     const aten_block *block = turned->block;
     const int64_t stretches = (turned->groups + ATEN_TURNED_GROUPS - 1) / ATEN_TURNED_GROUPS;
-    int64_t calls = (end - first + ROWS - 1) / ROWS * turned->strips * stretches * LANES;
+    const int64_t each = stretches * LANES - 1;
+    int64_t calls = (end - first + ROWS - 1) / ROWS * turned->strips * each;
     int64_t strip, column, place;
     for (strip = 0; strip < turned->strips; strip++) {
         const int64_t start = NAME(strip_start)(turned, strip);
@@ -132,11 +152,10 @@ static TARGET void NAME(turned_columns)(NAME(turned) *turned, int64_t first, int
         for (column = first; column < end; column += (int64_t)1 << shape) {
             while (end - column < (int64_t)1 << shape)
                 shape--;
-            NAME(turned_tiles)(turned, column, shape, strip, vectors, calls);
-            calls -= stretches * LANES;
-            NAME(join_turned)(turned, 1 << shape, vectors,
-                              turned->joined + (column - first) * turned->joined_row
-                              + start * LANES);
+            NAME(turned_tiles)(turned, column, shape, strip, vectors, calls,
+                               turned->joined + (column - first) * turned->joined_row
+                               + start * LANES);
+            calls -= each;
         }
     }
     for (place = 0; place < end - first; place += LANES)
@@ -154,7 +173,7 @@ static TARGET int NAME(dots_turned)(const aten_block *block)
     NAME(turned) turned = {block, NULL, NULL, NULL, (block->depth + LANES - 1) / LANES,
                            (vectors + 2) / 3, vectors, vectors * LANES, 0, 0, 0};
     const size_t parted = turned.strips * turned.groups * LANES * WIDTH;
-    const size_t sums = LANES * ROWS * WIDTH, joined = together * turned.joined_row;
+    const size_t sums = (LANES + ATEN_LANE_BITS) * ROWS * WIDTH, joined = together * turned.joined_row;
     char *memory = malloc((parted + sums + joined) * sizeof(ELEMENT) + 64);
     aten_block rows = *block;
     int64_t column, strip, last;
