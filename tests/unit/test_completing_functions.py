@@ -73,6 +73,28 @@ GIVEN: dict[str, dict[str, tuple[Any, ...]]] = {
         "reduction": ("mean", "sum", "none", "other"),
         "label_smoothing": (0.0, 0.1, 2.0),
     },
+    **{
+        name: {
+            "input": (X, X[0], X.double(), 2.0),
+            "target": (X + 1, X[:1], X.double(), WHOLE),
+            "size_average": (None, False),
+            "reduce": (None, False),
+            "reduction": ("mean", "sum", "none", "other"),
+            **others,
+        }
+        for name, others in {
+            "mse_loss": {"weight": (None, X.abs(), X[0])},
+            "l1_loss": {"weight": (None, X.abs(), X[0])},
+            "smooth_l1_loss": {"beta": (1.0, 0.5, -1.0, "1")},
+        }.items()
+    },
+    "huber_loss": {
+        "input": (X, X[0]),
+        "target": (X + 1, X[:1]),
+        "reduction": ("mean", "sum", "none", "other"),
+        "delta": (1.0, 0.5, 0.0, "1"),
+        "weight": (None, X.abs(), X[0]),
+    },
     "norm": {
         "input": (X, X.to(aten.complex64), WHOLE),
         "p": ("fro", "nuc", 1, 2.0),

@@ -9,7 +9,8 @@ from sys import intern
 from types import FunctionType
 
 from cpython.object cimport PyObject, PyTypeObject
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcmp
 
 from aten._core.base.keys cimport LocalState, local_state, overriding_bit
 from aten._core.dispatch.dispatcher cimport (
@@ -23,6 +24,7 @@ from aten._core.dispatch import overriding
 from aten._core.dispatch.packets import packet_named
 
 cdef extern from "Python.h":
+    PyTypeObject* Py_TYPE(PyObject*) noexcept
     const unsigned long TPFLAGS_METHOD_DESCRIPTOR "Py_TPFLAGS_METHOD_DESCRIPTOR"
     object PyMethod_New(object, object)
     object PyObject_Vectorcall(object, PyObject* const*, size_t, PyObject*)
@@ -40,16 +42,17 @@ cdef enum:
     MAXIMUM_PARAMETERS = 16
 
 
-def forwards(str call not None, *given):
+def forwards(str call not None, *given, alike=()):
     """Says that a function calls an operator, as written: "embedding(weight, input, -1, sparse)".
 
     Arguments are parameters of the function, integers or None, True, False. That is what the
-    function does wherever all its other parameters are left at their defaults, and those in `given`
-    are not None; it serves every other call itself.
+    function does wherever all its other parameters are left at their defaults, those in `given`
+    are not None, and the two in `alike`, where there are some, are tensors of the same sizes; it
+    serves every other call itself.
     """
 
     def mark(function):
-        function.forwarded = (call, given)
+        function.forwarded = (call, given, alike)
         return function
 
     return mark
@@ -68,8 +71,9 @@ cdef class _Forwarding:
     cdef int sources[MAXIMUM_PARAMETERS]            # parameters, or -1 less the place of a constant
     cdef bint is_handed_on[MAXIMUM_PARAMETERS]
     cdef bint has_to_be_given[MAXIMUM_PARAMETERS]
+    cdef int alike[2]                               # parameters; or -1
 
-    def __init__(self, function, str call not None, tuple given not None):
+    def __init__(self, function, str call not None, tuple given not None, tuple alike not None):
         cdef Py_ssize_t place
         code = function.__code__
         operator, _, arguments = call.removesuffix(")").partition("(")
@@ -94,6 +98,9 @@ cdef class _Forwarding:
         self.constants = tuple(constants)
         for name in given:
             self.has_to_be_given[self.names.index(name)] = True
+        self.alike[0] = self.alike[1] = -1
+        if alike:
+            self.alike[0], self.alike[1] = map(self.names.index, alike)
 
     cdef bint arrange(self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames,
                       PyObject** arranged) noexcept:
@@ -118,6 +125,9 @@ cdef class _Forwarding:
         for place in range(self.parameters):
             if not self.completes(place, &values[place]):
                 return False
+        if self.alike[0] >= 0 and not _have_same_sizes(values[self.alike[0]],
+                                                       values[self.alike[1]]):
+            return False
         for place in range(self.count):
             if self.sources[place] >= 0:
                 arranged[place] = values[self.sources[place]]
@@ -136,6 +146,16 @@ cdef class _Forwarding:
         if value[0] == NULL or (not self.is_handed_on[place] and value[0] != default):
             return False
         return not self.has_to_be_given[place] or value[0] != <PyObject*> None
+
+
+cdef inline bint _have_same_sizes(PyObject* one, PyObject* other) noexcept:
+    """Whether they are tensors of the class itself, of the same sizes."""
+    cdef TensorImpl first, second
+    if (Py_TYPE(one) != <PyTypeObject*> Tensor or Py_TYPE(other) != <PyTypeObject*> Tensor):
+        return False
+    first, second = <TensorImpl> one, <TensorImpl> other
+    return (first.rank == second.rank
+            and memcmp(first.sizes, second.sizes, first.rank * sizeof(int64_t)) == 0)
 
 
 cdef class CompletingFunction:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from aten._core.dispatch.functions import forwards
 from aten._core.tensor.tensor import Tensor
 from aten.nn.functional.reduction import reduction_number
 from aten.registry import ops
@@ -62,6 +63,7 @@ def _weighted(losses: Tensor, weight: Tensor, reduction: int, *, by_weight: bool
     return _reduced(weighted, reduction)
 
 
+@forwards("mse_loss(input, target, 1)", alike=("input", "target"))
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -85,6 +87,7 @@ def mse_loss(
     return result
 
 
+@forwards("l1_loss(input, target, 1)", alike=("input", "target"))
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -108,6 +111,7 @@ def l1_loss(
     return result
 
 
+@forwards("smooth_l1_loss(input, target, 1, beta)", alike=("input", "target"))
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -129,6 +133,7 @@ def smooth_l1_loss(
     return result
 
 
+@forwards("huber_loss(input, target, 1, delta)", alike=("input", "target"))
 def huber_loss(
     input: Tensor,
     target: Tensor,

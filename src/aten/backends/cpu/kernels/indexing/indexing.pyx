@@ -40,6 +40,7 @@ cdef extern from "Python.h":
     object PyNumber_Index(object)
     PyObject* Py_Ellipsis
     PyObject* Py_None
+    PyObject* Py_False
     long long PyLong_AsLongLongAndOverflow(PyObject*, int*) except? -1
     Py_ssize_t PyTuple_GET_SIZE(PyObject*) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t) noexcept
@@ -181,9 +182,20 @@ def setitem(Tensor tensor not None, index, value):
     elif _write_number(view, value):
         return
     elif isinstance(value, Tensor):
-        operators().copy(view, _without_leading_ones(value, (<Tensor>view).rank))
+        _copy_to(view, _without_leading_ones(value, (<Tensor>view).rank))
     else:
         operators().fill(view, _number(tensor, value))
+
+
+cdef int _copy_to(Tensor view, Tensor value) except -1:
+    cdef PyObject* stack[3]
+    if (Py_TYPE(<PyObject*>view) != <PyTypeObject*>Tensor
+            or Py_TYPE(<PyObject*>value) != <PyTypeObject*>Tensor):
+        operators().copy(view, value)
+        return 0
+    stack[0], stack[1], stack[2] = <PyObject*>view, <PyObject*>value, Py_False
+    (<OpOverload?>operators().copy).call_stack(stack)
+    return 0
 
 
 cdef bint _write_number(Tensor view, object value) except -1:

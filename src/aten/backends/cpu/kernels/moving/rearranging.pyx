@@ -45,6 +45,8 @@ cdef enum:
     MOST_ROW_BYTES = 1 << 16
     # Bytes in one chunk of work for the threads.
     GRAIN_BYTES = 1 << 17
+    # From so many elements on, other Python threads may run meanwhile.
+    RELEASE_ELEMENTS = 1 << 12
 
 # Paddings beyond any dimension. No enumerator: those are computed as C's int.
 cdef int64_t MOST_ADDED = <int64_t>1 << 48
@@ -93,6 +95,17 @@ cdef inline int _place(int64_t dim, int rank) noexcept:
     return <int>(dim + bound if dim < 0 else dim)
 
 
+cdef void _move(TensorImpl out, int width, int rank, const int64_t* sizes, char* target,
+                const int64_t* target_strides, const char* source,
+                const int64_t* source_strides) noexcept:
+    """The elements of `out`, all of them: of few, other Python threads wait for the end."""
+    if out.count < RELEASE_ELEMENTS:
+        move_elements(width, rank, sizes, target, target_strides, source, source_strides)
+        return
+    with nogil:
+        move_elements(width, rank, sizes, target, target_strides, source, source_strides)
+
+
 cdef object _flip(TensorImpl base, PyObject** stack):
     cdef int64_t dims[MAXIMUM_DIMS]
     cdef int64_t strides[MAXIMUM_DIMS]
@@ -118,8 +131,7 @@ cdef object _flip(TensorImpl base, PyObject** stack):
     if out.count == 0:
         return out
     source = const_data_pointer(base) + shift * width
-    with nogil:
-        move_elements(width, out.rank, out.sizes, out.storage.data, out.strides, source, strides)
+    _move(out, width, out.rank, out.sizes, out.storage.data, out.strides, source, strides)
     return out
 
 
@@ -250,9 +262,8 @@ cdef object _repeat(TensorImpl base, PyObject** stack):
     if walked_rank > MAXIMUM_DIMS:
         return None
     source = const_data_pointer(base)
-    with nogil:
-        move_elements(item_size(out.dtype_code), walked_rank, walked, out.storage.data,
-                      target_strides, source, source_strides)
+    _move(out, item_size(out.dtype_code), walked_rank, walked, out.storage.data, target_strides,
+          source, source_strides)
     return out
 
 
