@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
@@ -68,6 +69,38 @@ def test_a_copy_is_read(saved):
     assert aten.equal(copied, weight)
     part = weight[3:90, 5:].t()
     assert aten.equal(reread(part), part)
+
+
+@on_linux
+@pytest.mark.parametrize("count", [(1 << 20) + 3, (3 << 20) + 1])
+def test_all_threads_read_a_large_copy(tmp_path, count, monkeypatch):
+    path = tmp_path / "weights.safetensors"
+    aten.safetensors.save_file({"one": aten.arange(count)}, str(path))
+    loaded = aten.safetensors.load_file(str(path))["one"]
+    places = []
+
+    def read(descriptor, buffers, place, *, preadv=os.preadv):
+        places.append(place)
+        return preadv(descriptor, [one[:1000003] for one in buffers], place)
+
+    monkeypatch.setattr(os, "preadv", read)
+    threads = aten.get_num_threads()
+    try:
+        for number in (1, 2, 3):
+            aten.set_num_threads(number)
+            assert aten.equal(reread(loaded), aten.arange(count))
+    finally:
+        aten.set_num_threads(threads)
+    assert len(places) >= 3 * 8 * count // 1000003
+
+    def fail(descriptor, buffers, place):
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(os, "preadv", fail)
+    with pytest.raises(OSError, match="the disk is gone"):
+        reread(loaded)
+    monkeypatch.setattr(os, "preadv", lambda *_: 0)
+    assert reread(loaded) is loaded
 
 
 def test_what_was_written_to_is_not_read(saved):

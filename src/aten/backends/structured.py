@@ -1,7 +1,8 @@
 """Kernels made from definitions, for every backend that has a code generator.
 
 A *loop backend* turns programs into machine code (the CPU), or needs only their metadata (Meta).
-Operators of the structured kinds get a kernel for each of them when they come into being.
+Operators of the structured kinds get a kernel for each of them when they come into being. What
+plans and lowers is imported when the first kernel is made: programs that were kept bring theirs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 
 from aten import registry
 from aten._core.base.device import device_types
-from aten._core.base.dtypes import dtype
+from aten._core.base.dtypes import dtype, get_default_dtype
 from aten._core.base.keys import DispatchKey
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.dispatch.python_kernel import PythonKernel
@@ -19,16 +20,17 @@ from aten._core.tensor.tensor import Tensor
 from aten.backends import fast_paths
 from aten.backends.composite import install_variant
 from aten.backends.contract import COMPONENTS
+from aten.backends.cpu import brought
 from aten.backends.cpu.kernels.folding.plan import Plan, PlanKernel
 from aten.backends.cpu.kernels.pointwise.pointwise import PointwiseKernel
 from aten.backends.decomposition import MOVES, decomposing_kernel, refused_by_space
-from aten.backends.plans import Memory, plan_graph
-from aten.loops.geometry import UnsupportedGraphError
-from aten.loops.pipeline import lower, prepare
-from aten.loops.program import Program
 from aten.ops.definition import Definition, checks_of, load_function, place_of, pointwise_graph
 from aten.ops.folding import reduction_graph
 from aten.prims import Graph
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from aten.loops.program import Program
 
 _definitions: dict[str, Definition] = {}
 
@@ -94,11 +96,27 @@ class LoopBackend:
         accesses: tuple[str, ...],
     ) -> tuple[int, Any]:
         """Machine code for a pointwise operator on these types and access patterns."""
-        graph = pointwise_graph(definition_of(kernel.op), attributes, types, compute, out)
-        return self.generate(lower(self.prepared(graph), accesses=accesses))
+        return self.generate(self.program(kernel.op, attributes, types, compute, out, accesses))
+
+    def program(
+        self,
+        op: OpOverload,
+        attributes: dict[str, Any],
+        types: tuple[dtype, ...],
+        compute: dtype,
+        out: dtype,
+        accesses: tuple[str, ...],
+    ) -> Program:
+        """What `compile` makes machine code of."""
+        from aten.loops.pipeline import lower
+
+        graph = pointwise_graph(definition_of(op), attributes, types, compute, out)
+        return lower(self.prepared(graph), accesses=accesses)
 
     def prepared(self, graph: Graph) -> Graph:
         """`graph` in terms of what the generator knows."""
+        from aten.loops.pipeline import prepare
+
         return prepare(graph, () if self.generator is None else self.generator.lacking())
 
     def generate(self, program: Program) -> tuple[int, Any]:
@@ -112,6 +130,9 @@ class LoopBackend:
 
     def plan(self, kernel: PlanKernel, arguments: list[Any]) -> Plan:
         """How to run a reduction on tensors like these."""
+        from aten.backends.plans import Memory, plan_graph
+        from aten.loops.geometry import UnsupportedGraphError
+
         definition = definition_of(kernel.op)
         graph, tensors, single = reduction_graph(definition, arguments)
         inputs = [
@@ -128,6 +149,32 @@ class LoopBackend:
             )
         except UnsupportedGraphError as error:
             raise refused_by_space(error, definition) from None
+
+
+class _ProcessorBackend(LoopBackend):
+    """The CPU's. For calls of operators of the table it takes what a file brought along before it
+    finds out what program that is: what makes programs need not be imported then."""
+
+    def compile(
+        self,
+        kernel: PointwiseKernel,
+        attributes: dict[str, Any],
+        types: tuple[dtype, ...],
+        compute: dtype,
+        out: dtype,
+        accesses: tuple[str, ...],
+    ) -> tuple[int, Any]:
+        """See `LoopBackend.compile`."""
+        if not kernel.op.entry.function:
+            return super().compile(kernel, attributes, types, compute, out, accesses)
+        name, default = kernel.op.qualified_name, get_default_dtype()
+        call = repr((name, attributes, types, compute, out, accesses, default))
+        found = brought.kernel_of(call)
+        if found is None:
+            program = self.program(kernel.op, attributes, types, compute, out, accesses)
+            found = self.generate(program)
+            brought.note(call, str(program))
+        return found
 
 
 _backends: list[LoopBackend] = []
@@ -246,5 +293,5 @@ class _ProcessorCode:
         return lacking()
 
 
-add_loop_backend(LoopBackend(DispatchKey.CPU, _ProcessorCode()))
+add_loop_backend(_ProcessorBackend(DispatchKey.CPU, _ProcessorCode()))
 add_loop_backend(LoopBackend(DispatchKey.Meta, None))

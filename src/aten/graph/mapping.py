@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import threading
 import weakref
 
 from aten._core.base.device import device
@@ -17,6 +18,7 @@ from aten._core.memory.storage import Storage, storage_from_buffer
 from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.making import tensor_from_buffer
 from aten._core.tensor.tensor import Tensor
+from aten._core.threads.parallel import get_num_threads
 from aten.graph.errors import ArchiveError
 
 TYPE_CHECKING = False
@@ -30,6 +32,8 @@ _PRESENT, _SWAPPED, _OF_FILE = 0x80, 0x40, 0x20
 _ENTRY = 8
 # Bytes of a tensor from which on it is worth a look at its pages.
 _WORTH_READING = 1 << 19
+# Bytes that are worth a thread to read them.
+_WORTH_A_THREAD = 1 << 21
 # Bytes of a piece: it stays in the second cache.
 _PIECE = 1 << 18
 
@@ -128,13 +132,47 @@ def _bytes_of(mapped: MappedFile, place: int, count: int) -> Storage | None:
     if not _are_of_file(mapped.address + place, count):
         return None
     storage = empty_strided((count,), (1,), _BYTE, _CPU).untyped_storage()
-    buffer, done = memoryview(storage), 0
-    while done < count:
-        read = os.preadv(mapped.descriptor, [buffer[done:]], place + done)
+    return storage if _read_whole(mapped.descriptor, memoryview(storage), place) else None
+
+
+def _read_whole(descriptor: int, buffer: memoryview, place: int) -> bool:
+    """Whether a buffer could be filled with the file's bytes from `place` on. All threads read a
+    large one: most of the time goes to pages of memory that nobody has touched yet.
+
+    Raises OSError where the file cannot be read.
+    """
+    shares = max(1, min(get_num_threads(), len(buffer) // _WORTH_A_THREAD))
+    share = -(-len(buffer) // shares)
+    filled: list[int] = []
+    failed: list[Exception] = []
+
+    def fill(first: int) -> None:
+        try:
+            if _read_part(descriptor, buffer[first : first + share], place + first):
+                filled.append(first)
+        except Exception as error:  # Nobody would see what a thread raises.
+            failed.append(error)
+
+    starts = range(0, len(buffer), share)
+    threads = [threading.Thread(target=fill, args=(first,)) for first in starts[1:]]
+    for one in threads:
+        one.start()
+    fill(0)
+    for one in threads:
+        one.join()
+    if failed:
+        raise failed[0]
+    return len(filled) == len(starts)
+
+
+def _read_part(descriptor: int, buffer: memoryview, place: int) -> bool:
+    done = 0
+    while done < len(buffer):
+        read = os.preadv(descriptor, [buffer[done:]], place + done)
         if not read:
-            return None
+            return False
         done += read
-    return storage
+    return True
 
 
 def _are_of_file(address: int, count: int) -> bool:

@@ -3,7 +3,9 @@ from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-def forwards(call: str, *given: str) -> Callable[[_Function], _Function]: ...
+def forwards(
+    call: str, *given: str, alike: tuple[str, str] | tuple[()] = ()
+) -> Callable[[_Function], _Function]: ...
 
 class CompletingFunction:
     __wrapped__: Callable[..., Any]

@@ -5,6 +5,7 @@ Apart from `jit`, so that a program that has all its kernels is loaded without i
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -12,6 +13,8 @@ from types import MappingProxyType
 kernels: dict[bytes, tuple[int, object]] = {}
 # By the same hash the name of the object in the cache, where a file says it.
 objects: dict[bytes, str] = {}
+# By an operator's call, the hash of the program that it is.
+calls: dict[str, bytes] = {}
 # The vector registers that they were made for, in bytes; None before any file.
 vector_bytes: int | None = None
 
@@ -21,12 +24,30 @@ def bring(
     register_bytes: int,
     library: object,
     names: Mapping[bytes, str] = MappingProxyType({}),
+    of_calls: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
     """Kernels from a file: addresses by the hashes of their programs' texts. They are used in the
     place of what LLVM would make, which is asked for only what is not among them. `names` are those
-    of their objects in the cache."""
+    of their objects in the cache, `of_calls` the hashes by calls of operators."""
     global vector_bytes
     vector_bytes = register_bytes
     objects.update(names)
+    calls.update(of_calls)
     for key, address in addresses.items():
         kernels[key] = address, library
+
+
+def digest(text: str) -> bytes:
+    """What a program's text is known by in files."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+def kernel_of(call: str) -> tuple[int, object] | None:
+    """The address of the code that a call runs and what keeps it loaded, where a file has it."""
+    found = calls.get(call)
+    return None if found is None else kernels.get(found)
+
+
+def note(call: str, text: str) -> None:
+    """Remember which program a call of an operator is, for files."""
+    calls[call] = digest(text)

@@ -222,7 +222,7 @@ def load(text: str, ir: Callable[[], str], streams: bool = False) -> Compiled:
         kept = _objects is None or text in _objects
         found = _loaded.get(text)
         if found is None and brought.kernels:
-            found = _from_file(digest(text))
+            found = _from_file(brought.digest(text))
         if found is not None and kept:
             _loaded[text] = found
             return found
@@ -237,11 +237,6 @@ def load(text: str, ir: Callable[[], str], streams: bool = False) -> Compiled:
                 _objects[text] = _symbol(key), code
         _loaded[text] = made
         return made
-
-
-def digest(text: str) -> bytes:
-    """What a program's text is known by in files."""
-    return hashlib.sha256(text.encode()).digest()
 
 
 def keep_objects() -> dict[str, tuple[str, bytes]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aten._core.base.dtypes import DTYPES
-from aten.backends.cpu import jit, linking
+from aten.backends.cpu import brought, jit, linking
 from aten.compiler import ahead
 from aten.compiler.files.encoding import UnwritableProgramError, Written, encoded
 from aten.compiler.files.freezing import Constants, frozen
@@ -61,7 +61,9 @@ def write_program(
         "vector_bytes": jit.vector_bytes(),
         "code": image.code,
         "functions": list(image.functions),
-        "kernels": {jit.digest(text).hex(): image.symbols[name] for text, name in kernels.items()},
+        "kernels": {
+            brought.digest(text).hex(): image.symbols[name] for text, name in kernels.items()
+        },
         "input_names": [name for name, _ in program.input_metadata],
         "output_names": program.output_names,
         "fixed_inputs": {name: encoded(concrete(one, {})) for name, one in fixed if _is_plain(one)},

@@ -9,7 +9,7 @@ from typing import Any
 from aten._core.base.device import device, layout, memory_format
 from aten._core.base.dtypes import dtype
 from aten._core.base.keys import DispatchKey
-from aten.backends.cpu import jit
+from aten.backends.cpu import brought
 from aten.backends.plans import Parts
 from aten.backends.structured import loop_backend
 from aten.compiler.files.frozen import require_inside
@@ -36,7 +36,7 @@ def written_group(group: FusedGroup) -> Written:
     def generate(program: Program) -> tuple[Any, Any]:
         backend.generate(program)
         programs.append(program)
-        return jit.digest(str(program)).hex(), None
+        return brought.digest(str(program)).hex(), None
 
     def launch(
         label: str,

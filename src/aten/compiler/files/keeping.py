@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from aten._core.tensor.tensor import Tensor
-from aten.backends.cpu import cache, jit
+from aten.backends.cpu import brought, cache, jit
 from aten.backends.cpu.images import LinkError
 from aten.backends.cpu.linking import linked
 from aten.compiler.files.encoding import UnwritableProgramError, Written, encoded, written_group
@@ -46,7 +46,7 @@ def _written(program: CompiledProgram, state: Mapping[str, Tensor], inputs: int)
     objects = jit.objects_of_all(_MOST_KERNELS)
     image = linked({one.symbol: one.code for one in objects.values()})
     kernels = {
-        jit.digest(text).hex(): [image.symbols[one.symbol], one.key]
+        brought.digest(text).hex(): [image.symbols[one.symbol], one.key]
         for text, one in objects.items()
     }
     wanted = {launch["kernel"] for group in groups for launch in group["launches"]}
@@ -61,6 +61,11 @@ def _written(program: CompiledProgram, state: Mapping[str, Tensor], inputs: int)
         "groups": groups,
         "operators": sorted(one.qualified_name for one in program.fused_operators),
         "kernels": kernels,
+        "calls": {
+            call: found.hex()
+            for call, found in list(brought.calls.items())
+            if found.hex() in kernels
+        },
         "code": image.code,
         "functions": list(image.functions),
         "vector_bytes": jit.vector_bytes(),

@@ -91,7 +91,8 @@ class KeptProgram(ReadyProgram):
         self._operators = frozenset(description["operators"])
         names = {bytes.fromhex(key): name for key, (_, name) in places.items()}
         found = {bytes.fromhex(key): address for key, address in addresses.items()}
-        brought.bring(found, description["vector_bytes"], owner, names)
+        calls = {call: bytes.fromhex(key) for call, key in description["calls"].items()}
+        brought.bring(found, description["vector_bytes"], owner, names, calls)
 
     def values(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """See `ReadyProgram.values`."""
