@@ -127,30 +127,40 @@ NAME(curve)(const int activation, NAME(vector) x)
 
 #endif
 
+/* Results side by side: a vector, or the masked lanes of one. */
+static inline __attribute__((always_inline)) TARGET void
+NAME(finish_some)(const int activation, const int adds, const int limits, const int cut,
+                  const aten_finish *finish, const MASK mask, ELEMENT *to)
+{
+    NAME(vector) value = cut ? (NAME(vector))LOAD_PART(to, mask) : NAME(load)(to);
+    if (adds) {
+        const ELEMENT *from = NAME(residual_of)(finish, to);
+        value += cut ? (NAME(vector))LOAD_PART(from, mask) : NAME(load)(from);
+    }
+    if (limits)
+        value = NAME(limited)(value, (ELEMENT)finish->low, (ELEMENT)finish->high);
+    value = NAME(curve)(activation, value);
+    if (cut)
+        STORE_PART(to, mask, value);
+    else
+        *(NAME(unaligned) *)to = value;
+}
+
 /* `rows` rows of `count` results, `out_row` apart. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(finish_rows)(const int activation, const aten_finish *finish, int settles, ELEMENT *out,
-                  int64_t out_row, int64_t rows, int64_t count)
+NAME(finish_rows)(const int activation, const int adds, const int limits,
+                  const aten_finish *finish, ELEMENT *out, int64_t out_row, int64_t rows,
+                  int64_t count)
 {
-    const int adds = settles && finish->adds;
-    const ELEMENT low = (ELEMENT)finish->low, high = (ELEMENT)finish->high;
+    const int64_t whole = count / LANES * LANES;
+    const MASK rest = MAKE_MASK(0, count - whole);
     int64_t row, column;
-    for (row = 0; row < rows; row++, out += out_row)
-        for (column = 0; column < count; column += LANES) {
-            const int cut = count - column < LANES;
-            const MASK mask = MAKE_MASK(0, cut ? count - column : LANES);
-            ELEMENT *to = out + column;
-            NAME(vector) value = cut ? (NAME(vector))LOAD_PART(to, mask) : NAME(load)(to);
-            if (adds) {
-                const ELEMENT *from = NAME(residual_of)(finish, to);
-                value += cut ? (NAME(vector))LOAD_PART(from, mask) : NAME(load)(from);
-            }
-            value = NAME(curve)(activation, NAME(limited)(value, low, high));
-            if (cut)
-                STORE_PART(to, mask, value);
-            else
-                *(NAME(unaligned) *)to = value;
-        }
+    for (row = 0; row < rows; row++, out += out_row) {
+        for (column = 0; column < whole; column += LANES)
+            NAME(finish_some)(activation, adds, limits, 0, finish, rest, out + column);
+        if (whole < count)
+            NAME(finish_some)(activation, adds, limits, 1, finish, rest, out + whole);
+    }
 }
 
 #define FINISH_OF(activation)                                                                    \
@@ -158,7 +168,13 @@ NAME(finish_rows)(const int activation, const aten_finish *finish, int settles, 
         const aten_finish *finish, int settles, ELEMENT *out, int64_t out_row, int64_t rows,     \
         int64_t count)                                                                           \
     {                                                                                            \
-        NAME(finish_rows)(activation, finish, settles, out, out_row, rows, count);               \
+        const int limits = finish->low != -__builtin_inf() || finish->high != __builtin_inf();   \
+        if (settles && finish->adds)                                                             \
+            NAME(finish_rows)(activation, 1, 1, finish, out, out_row, rows, count);              \
+        else if (limits || activation == ATEN_CUT)                                               \
+            NAME(finish_rows)(activation, 0, 1, finish, out, out_row, rows, count);              \
+        else                                                                                     \
+            NAME(finish_rows)(activation, 0, 0, finish, out, out_row, rows, count);              \
     }
 FINISH_OF(ATEN_CUT)
 FINISH_OF(ATEN_SIGMOID)
