@@ -146,6 +146,11 @@ def read_plain(tag: str, content: Any, where: str) -> Any:
 
 
 def read_size(value: Any, where: str) -> int | Expression:
+    # Nearly all of them are: they are most of a file.
+    if type(value) is dict and len(value) == 1:
+        plain = value.get("as_int")
+        if type(plain) is int:
+            return plain
     size = read_symbolic(value, where)
     if isinstance(size, (bool, float)):
         raise FormatError(f"{where}: a size must be an integer, found {size}")
@@ -153,8 +158,9 @@ def read_size(value: Any, where: str) -> int | Expression:
 
 
 def read_tensor_meta(value: Any, where: str) -> TensorMeta:
-    sizes = [read_size(s, f"{where}.sizes") for s in field(value, "sizes", list, where)]
-    strides = [read_size(s, f"{where}.strides") for s in field(value, "strides", list, where)]
+    of_sizes, of_strides = f"{where}.sizes", f"{where}.strides"
+    sizes = [read_size(size, of_sizes) for size in field(value, "sizes", list, where)]
+    strides = [read_size(stride, of_strides) for stride in field(value, "strides", list, where)]
     if len(sizes) != len(strides):
         raise FormatError(f"{where}: {len(sizes)} sizes, but {len(strides)} strides")
     if any(isinstance(size, int) and size < 0 for size in sizes):

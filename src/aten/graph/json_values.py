@@ -40,6 +40,11 @@ def checked(value: Any, kind: type[T], where: str) -> T:
 
 def field(owner: Any, key: str, kind: type[T], where: str) -> T:
     """`owner[key]`, if it is there and of that kind."""
+    # What JSON gives is of no class below these: nearly always that is all there is to look at.
+    if type(owner) is dict:
+        value = owner.get(key)
+        if type(value) is kind:
+            return value
     found = checked(owner, dict, where)
     if key not in found:
         raise FormatError(f"{where}: {key!r} is missing")
@@ -49,6 +54,8 @@ def field(owner: Any, key: str, kind: type[T], where: str) -> T:
 def optional(owner: dict[str, Any], key: str, kind: type[T], default: T, where: str) -> T:
     """`owner[key]`, or the default where it is missing or null."""
     value = owner.get(key)
+    if type(value) is kind:
+        return value
     return default if value is None else checked(value, kind, f"{where}.{key}")
 
 
