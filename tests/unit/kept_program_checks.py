@@ -3,6 +3,7 @@
 Part of `test_kept_programs.py`, which runs this in a process of its own.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -310,6 +311,34 @@ def test_what_a_reader_captures_is_kept_in_turn(folder, cache):
         second = aten.compile(module)
         assert_same_bits(second(*args), expected)
         assert type(in_use(second)[0]) is kept.KeptProgram
+
+
+def test_kernels_of_calls_that_a_file_brought_go_into_the_next_one(folder, tmp_path, monkeypatch):
+    call = (
+        f"import aten, sys; aten.set_num_threads({kept_programs.THREADS})\n"
+        f"module = aten.export.load({str(folder / 'convolved.pt2')!r}).module()\n"
+        f"args = aten.load({str(folder / 'convolved.pt')!r})['args']\n"
+        "with aten.no_grad():\n"
+        "    aten.compile(module)(*args)\n"
+    )
+    others = (
+        "assert 'aten.loops.pipeline' not in sys.modules\n"
+        "with aten.inference_mode():\n"
+        "    aten.compile(module)(*args)\n"
+    )
+    monkeypatch.setenv("ATEN_CACHE_DIR", str(tmp_path))
+    for code in (call, call + others):
+        subprocess.run([sys.executable, "-c", code], check=True)
+    first, second = map(description, sorted(program_files(tmp_path), key=os.path.getmtime))
+    assert first["calls"]
+    assert first["calls"].items() <= second["calls"].items()
+    assert set(first["calls"].values()) <= second["kernels"].keys()
+
+
+def description(file):
+    content = disk.read(file.name, file.stat().st_size)
+    (length,) = LENGTH.unpack_from(content)
+    return json.loads(content[LENGTH.size : LENGTH.size + length])
 
 
 def test_a_package_without_a_folder_keeps_nothing(folder, monkeypatch):

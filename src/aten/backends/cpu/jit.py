@@ -267,15 +267,24 @@ class Object(NamedTuple):
     code: bytes
 
 
-def objects_of_all(most: int) -> dict[str, Object]:
-    """Those of all kernels in memory that the cache has, by the texts of their programs; none where
-    there are more kernels than `most`."""
+def objects_of_all(most: int) -> dict[bytes, Object]:
+    """Those of all kernels in memory that the cache has, by the hashes of their programs' texts.
+
+    They were loaded, or files brought them for calls of operators. None where more than `most` were
+    loaded.
+    """
     with _lock:
-        known = dict(_loaded) if len(_loaded) <= most else {}
-    read = {text: cache.read(f"{one.key}.o", _MOST_BYTES) for text, one in known.items()}
+        if len(_loaded) > most:
+            return {}
+        loaded = dict(_loaded)
+    names = {brought.digest(text): one.key for text, one in loaded.items()}
+    for found in list(brought.calls.values()):
+        if found in brought.objects:
+            names.setdefault(found, brought.objects[found])
+    read = {found: cache.read(f"{name}.o", _MOST_BYTES) for found, name in names.items()}
     return {
-        text: Object(known[text].key, _symbol(known[text].key), code)
-        for text, code in read.items()
+        found: Object(names[found], _symbol(names[found]), code)
+        for found, code in read.items()
         if code is not None
     }
 

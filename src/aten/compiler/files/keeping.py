@@ -45,10 +45,7 @@ def _written(program: CompiledProgram, state: Mapping[str, Tensor], inputs: int)
     groups = [written_group(one) for one in program.partition.fused.values()]
     objects = jit.objects_of_all(_MOST_KERNELS)
     image = linked({one.symbol: one.code for one in objects.values()})
-    kernels = {
-        brought.digest(text).hex(): [image.symbols[one.symbol], one.key]
-        for text, one in objects.items()
-    }
+    kernels = {found.hex(): [image.symbols[one.symbol], one.key] for found, one in objects.items()}
     wanted = {launch["kernel"] for group in groups for launch in group["launches"]}
     if not wanted <= kernels.keys():
         raise UnwritableProgramError("kernels that the cache does not have")
