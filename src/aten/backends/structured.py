@@ -96,22 +96,25 @@ class LoopBackend:
         accesses: tuple[str, ...],
     ) -> tuple[int, Any]:
         """Machine code for a pointwise operator on these types and access patterns."""
-        return self.generate(self.program(kernel.op, attributes, types, compute, out, accesses))
-
-    def program(
-        self,
-        op: OpOverload,
-        attributes: dict[str, Any],
-        types: tuple[dtype, ...],
-        compute: dtype,
-        out: dtype,
-        accesses: tuple[str, ...],
-    ) -> Program:
-        """What `compile` makes machine code of."""
+        op = kernel.op
+        call = repr((attributes, types, compute, out, accesses, get_default_dtype()))
+        found = self.known(op, call)
+        if found is not None:
+            return found
         from aten.loops.pipeline import lower
 
         graph = pointwise_graph(definition_of(op), attributes, types, compute, out)
-        return lower(self.prepared(graph), accesses=accesses)
+        program = lower(self.prepared(graph), accesses=accesses)
+        made = self.generate(program)
+        self.note(op, call, program)
+        return made
+
+    def known(self, op: OpOverload, call: str) -> tuple[int, Any] | None:
+        """The code of an operator's call, where it is told without the program that it runs."""
+        return None
+
+    def note(self, op: OpOverload, call: str, program: Program) -> None:
+        """Learn which program an operator's call runs."""
 
     def prepared(self, graph: Graph) -> Graph:
         """`graph` in terms of what the generator knows."""
@@ -155,26 +158,12 @@ class _ProcessorBackend(LoopBackend):
     """The CPU's. For calls of operators of the table it takes what a file brought along before it
     finds out what program that is: what makes programs need not be imported then."""
 
-    def compile(
-        self,
-        kernel: PointwiseKernel,
-        attributes: dict[str, Any],
-        types: tuple[dtype, ...],
-        compute: dtype,
-        out: dtype,
-        accesses: tuple[str, ...],
-    ) -> tuple[int, Any]:
-        """See `LoopBackend.compile`."""
-        if not kernel.op.entry.function:
-            return super().compile(kernel, attributes, types, compute, out, accesses)
-        name, default = kernel.op.qualified_name, get_default_dtype()
-        call = repr((name, attributes, types, compute, out, accesses, default))
-        found = brought.kernel_of(call)
-        if found is None:
-            program = self.program(kernel.op, attributes, types, compute, out, accesses)
-            found = self.generate(program)
-            brought.note(call, str(program))
-        return found
+    def known(self, op: OpOverload, call: str) -> tuple[int, Any] | None:
+        return brought.kernel_of(f"{op.qualified_name} {call}") if op.entry.function else None
+
+    def note(self, op: OpOverload, call: str, program: Program) -> None:
+        if op.entry.function:
+            brought.note(f"{op.qualified_name} {call}", str(program))
 
 
 _backends: list[LoopBackend] = []

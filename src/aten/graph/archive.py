@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import struct
-import threading
 import zlib
 from collections.abc import Iterable
 from itertools import pairwise
@@ -21,7 +20,7 @@ from typing import IO, NamedTuple
 
 from aten._core.threads.parallel import get_num_threads
 from aten.graph.errors import ArchiveError
-from aten.graph.mapping import map_file, pieces, read_file
+from aten.graph.mapping import map_file, on_threads, pieces, read_file
 
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 _CENTRAL_HEADER = struct.Struct("<4s6H3I5H2I")
@@ -121,26 +120,21 @@ class Archive:
         bytes_of_all = sum(self.members[name].length for name in waiting)
         count = min(get_num_threads(), len(waiting), bytes_of_all // _WORTH_A_THREAD)
         waiting.sort(key=lambda name: self.members[name].length)
-        failed: list[Exception] = []
 
         def work() -> None:
             # A list gives each of its members to one thread.
-            while waiting and not failed:
+            while waiting:
                 try:
-                    self.verify(waiting.pop())
+                    name = waiting.pop()
                 except IndexError:
                     return
-                except Exception as error:  # Nobody would see what a thread raises.
-                    failed.append(error)
+                try:
+                    self.verify(name)
+                except Exception:
+                    waiting.clear()
+                    raise
 
-        threads = [threading.Thread(target=work) for _ in range(count - 1)]
-        for one in threads:
-            one.start()
-        work()
-        for one in threads:
-            one.join()
-        if failed:
-            raise failed[0]
+        on_threads(work, count)
 
 
 class _Directory:

@@ -23,7 +23,7 @@ from aten.graph.errors import ArchiveError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import IO
 
 # What Linux says of a page, in the highest of its eight bytes: that it is there, that it was moved
@@ -143,26 +143,36 @@ def _read_whole(descriptor: int, buffer: memoryview, place: int) -> bool:
     """
     shares = max(1, min(get_num_threads(), len(buffer) // _WORTH_A_THREAD))
     share = -(-len(buffer) // shares)
-    filled: list[int] = []
+    starts = list(range(0, len(buffer), share))
+    lacking: list[int] = []
+
+    def fill() -> None:
+        first = starts.pop()
+        if not _read_part(descriptor, buffer[first : first + share], place + first):
+            lacking.append(first)
+
+    on_threads(fill, len(starts))
+    return not lacking
+
+
+def on_threads(work: Callable[[], None], count: int) -> None:
+    """Have `work` done by so many threads, this one among them. Raises what it raised first."""
     failed: list[Exception] = []
 
-    def fill(first: int) -> None:
+    def guarded() -> None:
         try:
-            if _read_part(descriptor, buffer[first : first + share], place + first):
-                filled.append(first)
+            work()
         except Exception as error:  # Nobody would see what a thread raises.
             failed.append(error)
 
-    starts = range(0, len(buffer), share)
-    threads = [threading.Thread(target=fill, args=(first,)) for first in starts[1:]]
+    threads = [threading.Thread(target=guarded) for _ in range(count - 1)]
     for one in threads:
         one.start()
-    fill(0)
+    guarded()
     for one in threads:
         one.join()
     if failed:
         raise failed[0]
-    return len(filled) == len(starts)
 
 
 def _read_part(descriptor: int, buffer: memoryview, place: int) -> bool:

@@ -173,7 +173,8 @@ static TARGET int NAME(dots_turned)(const aten_block *block)
     NAME(turned) turned = {block, NULL, NULL, NULL, (block->depth + LANES - 1) / LANES,
                            (vectors + 2) / 3, vectors, vectors * LANES, 0, 0, 0};
     const size_t parted = turned.strips * turned.groups * LANES * WIDTH;
-    const size_t sums = (LANES + ATEN_LANE_BITS) * ROWS * WIDTH, joined = together * turned.joined_row;
+    const size_t sums = (LANES + ATEN_LANE_BITS) * ROWS * WIDTH;
+    const size_t joined = together * turned.joined_row;
     char *memory = malloc((parted + sums + joined) * sizeof(ELEMENT) + 64);
     aten_block rows = *block;
     int64_t column, strip, last;
