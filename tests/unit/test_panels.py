@@ -253,6 +253,31 @@ def test_what_is_not_finite_is_that_of_four_products(width, element, layout, row
     assert aten.equal(result[2:-1][:, untouched], plain[2:-1][:, untouched])
 
 
+# Whole vectors of complex numbers and parts of them, rows that no tile is left for, stretches of 64
+# steps and what is left of one, and no depth.
+@pytest.mark.parametrize("element", COMPLEX)
+@pytest.mark.parametrize("rows", [1, 2, 5, 8, 21])
+@pytest.mark.parametrize("columns", [1, 3, 4, 8, 13, 16, 31, 100])
+@pytest.mark.parametrize("depth", [0, 1, 63, 130])
+def test_complex_operands_as_they_lie_give_the_bits_of_packed_ones(
+    width, element, rows, columns, depth
+):
+    left, right = drawn(element, rows, depth)[0], drawn(element, depth, columns, seed=1)[0]
+    packed = aten.mm(left, laid_out(right, "columns"))
+    framed = aten.full((depth + 1, columns + 5), float("nan"), dtype=right.dtype)
+    framed[:depth, 2 : columns + 2] = right
+    around = aten.full((rows, columns + 7), 7, dtype=left.dtype)
+    for a in LAYOUTS:
+        first = laid_out(left, a)
+        assert aten.equal(aten.mm(first, right), packed)
+        assert aten.equal(aten.mm(first, framed[:depth, 2 : columns + 2]), packed)
+        aten.mm(first, right, out=around[:, 3 : columns + 3])
+        assert aten.equal(around[:, 3 : columns + 3], packed)
+        assert bool((around[:, :3] == 7).all() and (around[:, columns + 3 :] == 7).all())
+    many = aten.bmm(left.expand(9, rows, depth), right.expand(9, depth, columns))
+    assert aten.equal(many, packed.expand(9, rows, columns))
+
+
 @pytest.mark.parametrize("element", [*HALVES, *INTEGERS, *COMPLEX])
 def test_overlapping_results(width, element):
     left, right = drawn(element, 30, 30)[0], drawn(element, 30, 30, seed=1)[0]

@@ -82,6 +82,8 @@ static inline aten_panel_ints_16 aten_spread_16(const char *from)
     return (aten_panel_ints_16){unit, unit, unit, unit};
 }
 
+typedef double aten_panel_pair __attribute__((vector_size(16), aligned(8), may_alias));
+
 static inline aten_panel_longs_16 aten_spread_long_16(const char *from)
 {
     uint64_t unit;
@@ -149,6 +151,8 @@ static inline aten_panel_ints_16 aten_add_pairs_16(aten_panel_ints_16 sums,
 #define LEVEL 16
 #define SINGLES 4
 #define DOUBLES 2
+#define BOTH_SINGLES(from) aten_spread_long_16((const char *)(from))
+#define BOTH_DOUBLES(from) (*(const aten_panel_pair *)(from))
 #include "panel_complex.h"
 
 #define NAME(stem) aten_panel_##stem##_16
@@ -232,6 +236,8 @@ aten_spread_long_32(const char *from)
 #define LEVEL 32
 #define SINGLES 8
 #define DOUBLES 4
+#define BOTH_SINGLES(from) aten_spread_long_32((const char *)(from))
+#define BOTH_DOUBLES(from) _mm256_broadcast_pd((const __m128d *)(from))
 #include "panel_complex.h"
 
 #define NAME(stem) aten_panel_##stem##_32
@@ -398,6 +404,16 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
 #define LEVEL 64
 #define SINGLES 16
 #define DOUBLES 8
+#define BOTH_SINGLES(from) aten_spread_long_64((const char *)(from))
+#define BOTH_DOUBLES(from) _mm512_broadcast_f64x2(_mm_loadu_pd(from))
+#define SOME_SINGLES(from, count)                                                                \
+    ((aten_panel_floats_64)_mm512_maskz_loadu_ps((__mmask16)((1u << (count)) - 1), from))
+#define SOME_DOUBLES(from, count)                                                                \
+    ((aten_panel_doubles_64)_mm512_maskz_loadu_pd((__mmask8)((1u << (count)) - 1), from))
+#define KEEP_SOME_SINGLES(to, sums, count)                                                       \
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << (count)) - 1), (__m512)(sums))
+#define KEEP_SOME_DOUBLES(to, sums, count)                                                       \
+    _mm512_mask_storeu_pd(to, (__mmask8)((1u << (count)) - 1), (__m512d)(sums))
 #include "panel_complex.h"
 
 #define NAME(stem) aten_panel_##stem##_64

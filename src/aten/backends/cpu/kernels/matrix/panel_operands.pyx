@@ -56,7 +56,7 @@ cdef void take_left(const Piece* piece, int64_t begin, int64_t count,
     for row in range(piece.rows):
         packs.run(at(left, 0, row, begin), left.column_stride if count > 1 else 1, count, target)
         if piece.way.lines == THREE:
-            packs.three.add(target, count, 1, target + tile.units * unit)
+            packs.complex_products.add(target, count, 1, target + tile.units * unit)
             target += tile.left_row
             continue
         if packs.parts == 2:
@@ -148,5 +148,6 @@ cdef void pack_strips(Piece* piece, int64_t begin, int64_t count, int64_t first,
 
 cdef void add_parts(const Piece* piece, const aten_panel_tile* tile) noexcept nogil:
     if piece.way.lines == THREE:
-        piece.way.packs.three.add(tile.right, tile.units // 2,
-                                  tile.right_step // piece.way.tiles.unit, sums_of(piece, tile))
+        piece.way.packs.complex_products.add(tile.right, tile.units // 2,
+                                             tile.right_step // piece.way.tiles.unit,
+                                             sums_of(piece, tile))

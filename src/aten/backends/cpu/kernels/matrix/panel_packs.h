@@ -71,6 +71,10 @@ static TARGET void NAME(run_complex_doubles)(const void *source, int64_t step, i
     const uint64_t *from = source;
     uint64_t *to = target;
     int64_t place;
+    if (step == 1) {
+        memcpy(to, from, 2 * count * sizeof *to);
+        return;
+    }
     for (place = 0; place < count; place++) {
         to[2 * place] = from[2 * place * step];
         to[2 * place + 1] = from[2 * place * step + 1];

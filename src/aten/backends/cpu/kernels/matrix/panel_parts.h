@@ -10,7 +10,10 @@
      SUMS                     the vector of sums
      NAME(stem)               the stem with a suffix that is this inclusion's own
      TARGET                   the attribute that allows the processor's instructions
-     SECOND(low, high, first) every second element of two vectors, from the one at `first` on */
+     SECOND(low, high, first) every second element of two vectors, from the one at `first` on
+   and what panel_interleaved.h asks for, which are products of such numbers, too. */
+
+#include "panel_interleaved.h"
 
 typedef SUMS NAME(parts_line) __attribute__((aligned(sizeof(PART)), may_alias));
 
@@ -142,10 +145,12 @@ static TARGET void NAME(stream_parts)(const aten_panel_tile *tile, int64_t rows,
 }
 
 static const aten_panel_parts NAME(parts)
-    = {NAME(add_parts), NAME(join_parts), NAME(stream_parts)};
+    = {NAME(add_parts), NAME(join_parts), NAME(stream_parts), NAME(multiply_interleaved)};
 
 #undef PART
 #undef LANES
 #undef SUMS
 #undef NAME
 #undef SECOND
+#undef DOUBLED
+#undef BOTH

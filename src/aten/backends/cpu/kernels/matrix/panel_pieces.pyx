@@ -16,7 +16,7 @@ from aten.backends.cpu.kernels.matrix.panel_operands cimport (
     pack_strips, strip_at, sums_of, take_left, take_strip, units_of)
 from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_BYTE_QUADS, LEFT_LANES, STRETCH, STRETCH_OF_QUADS, aten_panel_columns,
-    aten_panel_columns_function, aten_panel_row, aten_panel_tile, aten_panel_tiles, run_strip)
+    aten_panel_columns_function, aten_panel_interleaved, aten_panel_row, aten_panel_tile, aten_panel_tiles, run_strip)
 
 cdef enum:
     # Vectors side by side in a tile.
@@ -44,7 +44,11 @@ cdef void multiply_piece(Piece* piece) noexcept nogil:
     """A piece in memory for its sums and packed operands; bit by bit where there is none."""
     cdef char near[NEAR]
     cdef char* room = NULL
-    cdef int64_t size = _lay_out(piece, NULL)
+    cdef int64_t size
+    if _is_interleaved(piece):
+        _multiply_interleaved(piece)
+        return
+    size = _lay_out(piece, NULL)
     if size <= NEAR:
         _lay_out(piece, near)
         _multiply_in_room(piece)
@@ -56,6 +60,27 @@ cdef void multiply_piece(Piece* piece) noexcept nogil:
         free(room)
         return
     _multiply_bits(piece, near)
+
+
+cdef inline bint _is_interleaved(const Piece* piece) noexcept nogil:
+    """Whether complex numbers are multiplied as they lie, and results are nothing but sums."""
+    return (piece.way.packs.parts == 2 and piece.way.lines == 2
+            and piece.right.column_stride == 1 and piece.out.column_stride == 1
+            and piece.addend.data == NULL
+            and piece.alpha.real == 1 and piece.alpha.imaginary == 0)
+
+
+cdef void _multiply_interleaved(const Piece* piece) noexcept nogil:
+    cdef aten_panel_interleaved work
+    work.rows, work.columns, work.depth = piece.rows, piece.columns, piece.depth
+    work.left = piece.left.data
+    work.left_row = 2 * piece.left.row_stride
+    work.left_step = 2 * piece.left.column_stride
+    work.right = piece.right.data
+    work.right_row = 2 * piece.right.row_stride
+    work.out = piece.out.data
+    work.out_row = 2 * piece.out.row_stride
+    piece.way.packs.complex_products.interleaved(&work)
 
 
 cdef void _multiply_bits(const Piece* whole, char* near) noexcept nogil:
@@ -354,7 +379,8 @@ cdef void _multiply_parts_streaming(Piece* piece) noexcept nogil:
             tile.units = units_of(piece, count)
             take_left(piece, begin, count, &tile)
             tile.right = at(&piece.right, 0, begin, first)
-            piece.way.packs.three.stream(&tile, piece.rows, columns, piece.sums, begin > 0)
+            piece.way.packs.complex_products.stream(&tile, piece.rows, columns, piece.sums,
+                                                    begin > 0)
             begin += count
         _finish(piece, first, columns)
 
@@ -420,8 +446,8 @@ cdef void _join(const Piece* piece, int64_t column, int64_t columns) noexcept no
     cdef int64_t place, line = piece.sums_row * piece.way.tiles.unit
     cdef bint are_finite = True
     for place in range(piece.rows):
-        are_finite &= piece.way.packs.three.join(piece.sums + place * THREE * line,
-                                                 piece.sums_row, columns)
+        are_finite &= piece.way.packs.complex_products.join(piece.sums + place * THREE * line,
+                                                            piece.sums_row, columns)
     if are_finite:
         return
     if piece.way.tiles.unit == 4:

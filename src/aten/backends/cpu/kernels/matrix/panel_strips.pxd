@@ -20,11 +20,19 @@ cdef extern from "panel_structures.h" nogil:
         int lanes, rows, unit
         aten_panel_tile_function tiles[4][3]
         aten_panel_strip_function strip
+    ctypedef struct aten_panel_interleaved:
+        int64_t rows, columns, depth
+        const void* left
+        const void* right
+        int64_t left_row, left_step, right_row
+        void* out
+        int64_t out_row
     ctypedef struct aten_panel_parts:
         void (*add)(const void* pairs, int64_t steps, int64_t width, void* target) noexcept nogil
         bint (*join)(void* sums, int64_t row, int64_t count) noexcept nogil
         void (*stream)(const aten_panel_tile* tile, int64_t rows, int64_t columns, void* totals,
                        bint goes_on) noexcept nogil
+        void (*interleaved)(const aten_panel_interleaved* work) noexcept nogil
     ctypedef struct aten_panel_packs:
         void (*run)(const void* source, int64_t step, int64_t count, void* target) noexcept nogil
         void (*zip)(const void* source, int64_t step, int64_t count, int64_t columns,
@@ -33,7 +41,7 @@ cdef extern from "panel_structures.h" nogil:
                      int64_t width, int64_t ahead, void* target) noexcept nogil
         void (*turn_elements)(const void* source, int64_t row, int64_t units, int64_t columns,
                               int64_t width, int64_t ahead, void* target) noexcept nogil
-        const aten_panel_parts* three
+        const aten_panel_parts* complex_products
         int size, group, parts, as_is
     ctypedef struct aten_panel_columns:
         int64_t units, columns

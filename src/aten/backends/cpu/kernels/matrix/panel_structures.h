@@ -44,8 +44,8 @@ enum {
     ATEN_FINISH_COMPLEX_DOUBLES
 };
 
-/* Units of a stretch of the depth. */
-enum { ATEN_PANEL_STRETCH = 128 };
+/* Units of a stretch of the depth, and the steps that these are of complex numbers. */
+enum { ATEN_PANEL_STRETCH = 128, ATEN_INTERLEAVED_STEPS = ATEN_PANEL_STRETCH / 2 };
 
 typedef struct {
     /* Sums over `units` steps: they start at `start`, at `base`, which is a number for each row, or
@@ -90,12 +90,23 @@ typedef struct {
 typedef void (*aten_panel_turn)(const void *source, int64_t row, int64_t units, int64_t columns,
                                 int64_t width, int64_t ahead, void *target);
 
-/* What products of complex numbers as three of real ones need. */
+typedef struct {
+    /* A product of matrices of complex numbers. Rows of the right one and of results are runs; all
+       steps are in parts of numbers. */
+    int64_t rows, columns, depth;
+    const void *left, *right;
+    int64_t left_row, left_step, right_row;
+    void *out;
+    int64_t out_row;
+} aten_panel_interleaved;
+
+/* Products of complex numbers: what three of real ones need, and that of operands as they lie. */
 typedef struct {
     void (*add)(const void *pairs, int64_t steps, int64_t width, void *target);
     int (*join)(void *sums, int64_t row, int64_t count);
     void (*stream)(const aten_panel_tile *tile, int64_t rows, int64_t columns, void *totals,
                    int goes_on);
+    void (*interleaved)(const aten_panel_interleaved *);
 } aten_panel_parts;
 
 typedef struct {
@@ -103,7 +114,7 @@ typedef struct {
     void (*zip)(const void *source, int64_t step, int64_t count, int64_t columns, int64_t width,
                 void *target);
     aten_panel_turn turn, turn_elements;    /* of units, and of elements as they lie, or NULL */
-    const aten_panel_parts *three;          /* of complex numbers, or NULL */
+    const aten_panel_parts *complex_products;   /* or NULL: of other numbers */
     int size, group, parts, as_is;  /* bytes of an element, elements a unit, units an element, and
                                        whether a run of elements is one of units */
 } aten_panel_packs;

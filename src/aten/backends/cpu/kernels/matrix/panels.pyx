@@ -6,7 +6,8 @@ Both operands are packed into units, which are what a lane multiplies and sums i
 bfloat16 or int16, four bytes, or one number. A complex number is two units of the right operand,
 one below the other, and two rows of the left one, (real, -imaginary) and (imaginary, real): its
 product is a real one of twice the rows and twice the depth, whose rows are the parts of the result.
-From some size on it is three products, of the real parts, the imaginary ones and their sums.
+Small ones are multiplied as they lie, which gives the same bits. From some size on it is three
+products, of the real parts, the imaginary ones and their sums.
 Half types that the processor does not multiply are widened to float32 as they are packed, bytes to
 16 bits. Sums are kept apart, as float32 for half types, and each result is rounded once.
 
@@ -58,8 +59,8 @@ cdef enum:
     WIDE = 1024
     # From where complex numbers are multiplied by three products of real ones. Rows do not count:
     # a row's bits are the same whatever lies beside it.
-    LEAST_COLUMNS = 32
-    LEAST_DEPTH = 32
+    LEAST_COLUMNS = 64
+    LEAST_DEPTH = 64
 
 cdef aten_panel_features _features = aten_find_panel_features()
 cdef int _widest = aten_widest_panels()
