@@ -5,6 +5,7 @@ Part of `test_kept_programs.py`, which runs this in a process of its own.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ import pytest
 
 import aten
 from aten.backends.cpu import cache as disk
+from aten.backends.cpu.described_plans import call_of
 from aten.backends.cpu.kernels.matrix import matrix_tiles
 from aten.compiler.files import frozen, kept
 from aten.compiler.files.kept import LENGTH
@@ -109,7 +111,7 @@ def test_first_parts_of_programs_that_depend_on_data(folder, name):
     assert_same_bits(called(compiled, *args), called(eager.module(), *args))
 
 
-@pytest.mark.parametrize("name", ["normalized", "convolved"])
+@pytest.mark.parametrize("name", ["normalized", "convolved", "averaged"])
 def test_a_start_imports_neither_capture_nor_what_makes_kernels(folder, name):
     code = (
         f"import aten, sys; aten.set_num_threads({kept_programs.THREADS})\n"
@@ -333,6 +335,55 @@ def test_kernels_of_calls_that_a_file_brought_go_into_the_next_one(folder, tmp_p
     assert first["calls"]
     assert first["calls"].items() <= second["calls"].items()
     assert set(first["calls"].values()) <= second["kernels"].keys()
+
+
+def test_plans_of_folds_that_a_file_told_go_into_the_next_one(folder, tmp_path, monkeypatch):
+    path = str(folder / "averaged")
+    code = (
+        f"import aten, sys; aten.set_num_threads({kept_programs.THREADS})\n"
+        f"module = aten.export.load({path + '.pt2'!r}).module()\n"
+        f"args = aten.load({path + '.pt'!r})['args']\n"
+        "with aten.no_grad():\n"
+        "    aten.compile(module)(*args)\n"
+        "with aten.inference_mode():\n"
+        "    aten.compile(module)(*args)\n"
+    )
+    monkeypatch.setenv("ATEN_CACHE_DIR", str(tmp_path))
+    shutil.copytree(folder / "cache", tmp_path, dirs_exist_ok=True)
+    before = {file.name for file in program_files(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], check=True)
+    (second,) = (file for file in program_files(tmp_path) if file.name not in before)
+    plans = description(second)["plans"]
+    assert {call.split()[0] for call in plans} == {
+        "aten::amax",
+        "aten::mean.dim",
+        "aten::std_mean.dim",
+    }
+    assert sorted(len(plan["launches"]) for plan in plans.values()) == [1, 1, 3]
+    kernels = description(second)["kernels"]
+    assert all(one["kernel"] in kernels for plan in plans.values() for one in plan["launches"])
+
+
+def test_calls_with_plans_of_their_own_have_names_of_their_own():
+    tensor = aten.zeros(3, 4)
+    different = [
+        *((tensor, one) for one in (1, True, 1.0, None, [1], (1,), (1, 2), "1", aten.float64)),
+        (tensor.double(), 1),
+        (aten.zeros(4, 3).t(), 1),
+        (aten.zeros(3, 8)[:, ::2], 1),
+        (aten.zeros(3, 4, 1), 1),
+        (tensor, tensor, 1),
+        (tensor, 1, None),
+    ]
+    names = [call_of(name, one) for name in ("aten::sum", "aten::amax") for one in different]
+    assert len({*names}) == len(names)
+    assert None not in names
+    assert call_of("aten::sum", (aten.ones(3, 4), 1)) == names[0]
+
+
+def test_calls_with_other_arguments_are_not_known():
+    assert call_of("aten::sum", [aten.zeros(3), object()]) is None
+    assert call_of("aten::sum", [aten.zeros(3), [aten.zeros(3)]]) is None
 
 
 def description(file):

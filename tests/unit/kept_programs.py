@@ -113,6 +113,20 @@ class Embedded(nn.Module):
         return hidden, self.words.weight[ids - 40].relu().sum(-1), hidden.gather(2, chosen).neg()
 
 
+class Averaged(nn.Module):
+    """Folds by themselves between convolutions and products: of few elements, of so many that they
+    are cut into pieces, and with two results."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Conv2d(3, 20, 3), nn.Linear(20, 5)
+
+    def forward(self, x):
+        hidden = self.first(x)
+        deviation, mean = aten.std_mean(self.first(x.flip(0)), (1, 3))
+        return self.last(hidden.mean((-2, -1))), self.first(2 * x).amax(), deviation @ mean.t()
+
+
 class Picking(nn.Module):
     """Rows in the order of their sums, normalized; then halved while they are large."""
 
@@ -130,6 +144,7 @@ class Picking(nn.Module):
 PROGRAMS = {
     "normalized": (Normalized, lambda: (aten.randn(7, 64),)),
     "convolved": (Convolved, lambda: (aten.randn(2, 3, 9, 11),)),
+    "averaged": (Averaged, lambda: (aten.randn(2, 3, 150, 170),)),
     "attending": (Attending, lambda: (aten.arange(12).view(2, 6), aten.randn(6, 6))),
     "wide": (Wide, lambda: (aten.randn(5, 260),)),
     "rectified": (Rectified, lambda: (aten.randn(2, 3, 300),)),

@@ -134,7 +134,7 @@ def test_the_folder_is_bounded(folder, monkeypatch):
         (folder / f"{age}.o").write_bytes(bytes(100))
         os.utime(folder / f"{age}.o", (now - age, now - age))
     monkeypatch.setenv("ATEN_CACHE_LIMIT", "450")
-    cache.trim(folder)
+    cache.trim(str(folder))
     assert sorted(path.name for path in folder.iterdir()) == ["0.o", "1.o", "2.o", "3.o"]
 
 
@@ -152,7 +152,7 @@ def test_what_dead_processes_left_goes(folder):
     for name in ("old.tmp", "new.tmp"):
         (folder / name).write_bytes(b"half")
     os.utime(folder / "old.tmp", (0, 0))
-    cache.trim(folder)
+    cache.trim(str(folder))
     assert [path.name for path in folder.iterdir()] == ["new.tmp"]
 
 
@@ -162,7 +162,7 @@ def test_every_sixty_fourth_write_trims(folder, monkeypatch):
     cache.write(f"{63:08x}" + "0" * 56 + ".o", b"code")
     assert trimmed == []
     cache.write(f"{64:08x}" + "0" * 56 + ".o", b"code")
-    assert trimmed == [folder]
+    assert trimmed == [str(folder)]
 
 
 def test_the_key_follows_the_code(folder):

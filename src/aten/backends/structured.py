@@ -21,6 +21,7 @@ from aten.backends import fast_paths
 from aten.backends.composite import install_variant
 from aten.backends.contract import COMPONENTS
 from aten.backends.cpu import brought
+from aten.backends.cpu.described_plans import Notes, call_of, plan_of
 from aten.backends.cpu.kernels.folding.plan import Plan, PlanKernel
 from aten.backends.cpu.kernels.pointwise.pointwise import PointwiseKernel
 from aten.backends.decomposition import MOVES, decomposing_kernel, refused_by_space
@@ -30,6 +31,7 @@ from aten.prims import Graph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from aten.backends.plans import Parts
     from aten.loops.program import Program
 
 _definitions: dict[str, Definition] = {}
@@ -133,10 +135,20 @@ class LoopBackend:
 
     def plan(self, kernel: PlanKernel, arguments: list[Any]) -> Plan:
         """How to run a reduction on tensors like these."""
+        return self.planned(kernel.op, arguments, self.generate if self.executes else None)
+
+    def planned(
+        self,
+        op: OpOverload,
+        arguments: list[Any],
+        generate: Callable[[Program], tuple[int, Any]] | None,
+        parts: Parts | None = None,
+    ) -> Plan:
+        """The plan of a call of `op`, with what `generate` makes."""
         from aten.backends.plans import Memory, plan_graph
         from aten.loops.geometry import UnsupportedGraphError
 
-        definition = definition_of(kernel.op)
+        definition = definition_of(op)
         graph, tensors, single = reduction_graph(definition, arguments)
         inputs = [
             Memory(place, one.dtype, tuple(one.shape), one.stride())
@@ -146,9 +158,10 @@ class LoopBackend:
             return plan_graph(
                 self.prepared(graph),
                 inputs,
-                generate=self.generate if self.executes else None,
+                generate=generate,
                 device_type=self.device_type,
                 single=single,
+                parts=parts,
             )
         except UnsupportedGraphError as error:
             raise refused_by_space(error, definition) from None
@@ -164,6 +177,20 @@ class _ProcessorBackend(LoopBackend):
     def note(self, op: OpOverload, call: str, program: Program) -> None:
         if op.entry.function:
             brought.note(f"{op.qualified_name} {call}", str(program))
+
+    def plan(self, kernel: PlanKernel, arguments: list[Any]) -> Plan:
+        """See `LoopBackend.plan`."""
+        op = kernel.op
+        call = call_of(op.qualified_name, arguments) if op.entry.function else None
+        if call is None:
+            return super().plan(kernel, arguments)
+        found = plan_of(call)
+        if found is not None:
+            return found
+        from aten.backends.plans import Parts
+
+        notes = Notes(call, self.generate)
+        return self.planned(op, arguments, notes.generate, Parts(notes.plan, notes.launch))
 
 
 _backends: list[LoopBackend] = []

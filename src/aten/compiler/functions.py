@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, update_wrapper
 from types import MethodType
 from typing import Any, NamedTuple
@@ -77,17 +76,25 @@ class Break(NamedTuple):
         return True
 
 
-@dataclass(slots=True)
 class _Entry:
     """A program, what it was captured with, and the registrations it was last looked at with.
 
     `kept` are arguments that are known by their identity.
     """
 
-    program: Program | Break
-    watched: list[Watched]
-    registrations: int
-    kept: list[Any]
+    __slots__ = ("kept", "program", "registrations", "watched")
+
+    def __init__(
+        self,
+        program: Program | Break,
+        watched: list[Watched],
+        registrations: int,
+        kept: list[Any],
+    ) -> None:
+        self.program = program
+        self.watched = watched
+        self.registrations = registrations
+        self.kept = kept
 
     def holds(self) -> bool:
         now = registrations_so_far()

@@ -8,7 +8,7 @@ from functools import cached_property
 from aten._core.dispatch.replaying import WriteGuard
 from aten._core.memory.collecting import resting
 from aten._core.tensor.tensor import Tensor
-from aten.compiler import once
+from aten.compiler.once import product as product_once
 from aten.grad_mode import no_grad
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, map_nodes
@@ -131,7 +131,7 @@ class Preparation:
         whole.subgraphs = graph.subgraphs
         whole.returns_single = graph.returns_single
         whole.nodes = made.nodes
-        own: dict[str, Any] = {_REREAD: reread, _PRODUCT_ONCE: once.product}
+        own: dict[str, Any] = {_REREAD: reread, _PRODUCT_ONCE: product_once}
         return Interpreter(whole, {**resolve_graph(self.graph), **functions, **own})
 
     def __call__(self) -> tuple[Any, ...]:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from fractions import Fraction
 from functools import partial
 
 from aten.graph.errors import FormatError
@@ -33,6 +32,10 @@ from aten.graph.symbolic_functions import (
     shift_left,
     true_quotient,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Number = int | float | bool
 
@@ -165,7 +168,7 @@ class Expression:
         """
         try:
             value = self._evaluate(bindings)
-            if not isinstance(value, Fraction):
+            if isinstance(value, (int, float)):
                 return value
             return int(value) if value.denominator == 1 else float(value)
         except KeyError as error:

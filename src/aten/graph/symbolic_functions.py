@@ -12,11 +12,15 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Iterator
-from fractions import Fraction
+from numbers import Rational
 
-Number = int | float | bool | Fraction
-# Gives a value that may not be wanted.
-Deferred = Callable[[], Number]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    Number = int | float | bool | Fraction
+    # Gives a value that may not be wanted.
+    Deferred = Callable[[], Number]
 
 _WIDEST_INTEGER = 4096  # bits; far beyond any size, and small enough never to stall
 
@@ -55,16 +59,23 @@ def _product(*values: Number) -> Number:
 
 def power(base: Number, exponent: Number) -> Number:
     """Exact for integers, for negative exponents too, and for roots that are integers."""
-    if isinstance(base, (int, Fraction)) and isinstance(exponent, int):
+    if isinstance(base, Rational) and isinstance(exponent, int):
         width = max(base.numerator.bit_length(), base.denominator.bit_length())
         if width * abs(exponent) > _WIDEST_INTEGER:
             raise OverflowError("the power is too large for a size")
-        return Fraction(base) ** exponent if exponent < 0 else base**exponent
-    if isinstance(base, int) and isinstance(exponent, Fraction):
+        return _fraction(base) ** exponent if exponent < 0 else base**exponent
+    if isinstance(base, int) and isinstance(exponent, Rational):
         root = round(base ** (1 / exponent.denominator)) if base >= 0 else 0
         if root**exponent.denominator == base:
             return power(root, exponent.numerator)
     return _real(float(base) ** float(exponent))
+
+
+def _fraction(*parts: Number) -> Fraction:
+    # Few programs have any.
+    from fractions import Fraction
+
+    return Fraction(*parts)  # type: ignore[arg-type]
 
 
 def _float_power(base: Number, exponent: Number) -> float:
@@ -168,7 +179,7 @@ FUNCTIONS: dict[str, Callable[..., Number]] = {
     "pow": power,
     "Integer": int,
     "Float": float,
-    "Rational": Fraction,
+    "Rational": _fraction,
     "Max": max,
     "Min": min,
     "max": max,

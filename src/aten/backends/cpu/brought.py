@@ -9,12 +9,18 @@ import hashlib
 from collections.abc import Mapping
 from types import MappingProxyType
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # By the hash of a program's text: the address of its code, and what keeps that loaded.
 kernels: dict[bytes, tuple[int, object]] = {}
 # By the same hash the name of the object in the cache, where a file says it.
 objects: dict[bytes, str] = {}
 # By an operator's call, the hash of the program that it is.
 calls: dict[str, bytes] = {}
+# By the call of an operator with folds, its plan; see `aten.backends.cpu.described_plans`.
+plans: dict[str, dict[str, Any]] = {}
 # The vector registers that they were made for, in bytes; None before any file.
 vector_bytes: int | None = None
 
@@ -25,14 +31,16 @@ def bring(
     library: object,
     names: Mapping[bytes, str] = MappingProxyType({}),
     of_calls: Mapping[str, bytes] = MappingProxyType({}),
+    of_folds: Mapping[str, dict[str, Any]] = MappingProxyType({}),
 ) -> None:
     """Kernels from a file: addresses by the hashes of their programs' texts. They are used in the
     place of what LLVM would make, which is asked for only what is not among them. `names` are those
-    of their objects in the cache, `of_calls` the hashes by calls of operators."""
+    of their objects in the cache, `of_calls` the hashes by calls of operators, `of_folds` plans."""
     global vector_bytes
     vector_bytes = register_bytes
     objects.update(names)
     calls.update(of_calls)
+    plans.update(of_folds)
     for key, address in addresses.items():
         kernels[key] = address, library
 
@@ -51,3 +59,9 @@ def kernel_of(call: str) -> tuple[int, object] | None:
 def note(call: str, text: str) -> None:
     """Remember which program a call of an operator is, for files."""
     calls[call] = digest(text)
+
+
+def called() -> set[bytes]:
+    """The hashes of what calls of operators run, as far as that is known."""
+    launches = [launch for plan in list(plans.values()) for launch in plan["launches"]]
+    return {*list(calls.values()), *(bytes.fromhex(one["kernel"]) for one in launches)}

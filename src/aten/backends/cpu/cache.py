@@ -13,7 +13,6 @@ import stat
 import threading
 import time
 from contextlib import suppress
-from pathlib import Path
 
 from aten import config
 
@@ -27,10 +26,10 @@ _ABANDONED = 3600
 _WRITES_PER_TRIM = 64
 
 
-def directory() -> Path | None:
+def directory() -> str | None:
     """Where files are kept; None where the cache is switched off."""
     chosen = config.CACHE_DIR.get()
-    return None if chosen == "off" else Path(chosen)
+    return None if chosen == "off" else chosen
 
 
 def read(name: str, most: int) -> bytes | None:
@@ -39,12 +38,13 @@ def read(name: str, most: int) -> bytes | None:
     folder = directory()
     if folder is None:
         return None
-    path = folder / name
+    path = os.path.join(folder, name)
     try:
-        status = path.stat()
+        status = os.stat(path)
         if not stat.S_ISREG(status.st_mode) or status.st_size > most:
             return None
-        content = path.read_bytes()
+        with open(path, "rb") as file:
+            content = file.read()
     except OSError:
         return None
     begin = len(_MAGIC) + _HASH_BYTES
@@ -63,11 +63,13 @@ def write(name: str, content: bytes) -> None:
     folder = directory()
     if folder is None:
         return
-    temporary = folder / f"{name}.{os.getpid()}.{threading.get_ident()}.tmp"
+    path = os.path.join(folder, name)
+    temporary = f"{path}.{os.getpid()}.{threading.get_ident()}.tmp"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(_MAGIC + _hash(content) + content)
-        os.replace(temporary, folder / name)
+        os.makedirs(folder, exist_ok=True)
+        with open(temporary, "wb") as file:
+            file.write(_MAGIC + _hash(content) + content)
+        os.replace(temporary, path)
     except OSError:
         _remove(temporary)
         return
@@ -75,18 +77,19 @@ def write(name: str, content: bytes) -> None:
         trim(folder)
 
 
-def trim(folder: Path) -> None:
+def trim(folder: str) -> None:
     """Remove the files used longest ago beyond the bound, and what dead processes left."""
     files = []
-    for path in folder.iterdir():
+    for entry in list(os.scandir(folder)):
         try:
-            status = path.stat()
+            status = entry.stat()
         except OSError:
             continue
-        if path.suffix in _KEPT:
-            files.append((status.st_mtime, status.st_size, path))
-        elif path.suffix == ".tmp" and time.time() - status.st_mtime > _ABANDONED:
-            _remove(path)
+        ending = os.path.splitext(entry.name)[1]
+        if ending in _KEPT:
+            files.append((status.st_mtime, status.st_size, entry.path))
+        elif ending == ".tmp" and time.time() - status.st_mtime > _ABANDONED:
+            _remove(entry.path)
     total = sum(size for _, size, _ in files)
     for _, size, path in sorted(files):
         if total <= config.CACHE_LIMIT.get():
@@ -99,6 +102,6 @@ def _hash(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
-def _remove(path: Path) -> None:
+def _remove(path: str) -> None:
     with suppress(OSError):
-        path.unlink()
+        os.unlink(path)

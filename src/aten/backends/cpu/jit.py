@@ -278,7 +278,7 @@ def objects_of_all(most: int) -> dict[bytes, Object]:
             return {}
         loaded = dict(_loaded)
     names = {brought.digest(text): one.key for text, one in loaded.items()}
-    for found in list(brought.calls.values()):
+    for found in brought.called():
         if found in brought.objects:
             names.setdefault(found, brought.objects[found])
     read = {found: cache.read(f"{name}.o", _MOST_BYTES) for found, name in names.items()}

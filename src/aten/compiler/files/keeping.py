@@ -63,6 +63,11 @@ def _written(program: CompiledProgram, state: Mapping[str, Tensor], inputs: int)
             for call, found in list(brought.calls.items())
             if found.hex() in kernels
         },
+        "plans": {
+            call: plan
+            for call, plan in list(brought.plans.items())
+            if all(launch["kernel"] in kernels for launch in plan["launches"])
+        },
         "code": image.code,
         "functions": list(image.functions),
         "vector_bytes": jit.vector_bytes(),

@@ -92,7 +92,8 @@ class KeptProgram(ReadyProgram):
         names = {bytes.fromhex(key): name for key, (_, name) in places.items()}
         found = {bytes.fromhex(key): address for key, address in addresses.items()}
         calls = {call: bytes.fromhex(key) for call, key in description["calls"].items()}
-        brought.bring(found, description["vector_bytes"], owner, names, calls)
+        told = (names, calls, description["plans"])
+        brought.bring(found, description["vector_bytes"], owner, *told)
 
     def values(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """See `ReadyProgram.values`."""
