@@ -172,6 +172,11 @@ MEMORY_CACHE_LIMIT = Integer(
     1 << 30,
     "bytes of freed tensors to keep for new ones; `aten.memory.set_cache_limit` changes it",
 )
+NO_PACKED_WEIGHTS = Flag(
+    "ATEN_NO_PACKED_WEIGHTS",
+    "linear layers of exported programs read their weights as they lie; otherwise, from the second "
+    "call on, they keep a copy in the order in which kernels read it",
+)
 VECTOR_BYTES = Choice(
     "ATEN_VECTOR_BYTES",
     ("16", "32", "64"),

@@ -8,20 +8,20 @@ from functools import cached_property
 from aten._core.dispatch.replaying import WriteGuard
 from aten._core.memory.collecting import resting
 from aten._core.tensor.tensor import Tensor
-from aten.compiler.once import product as product_once
 from aten.grad_mode import no_grad
 from aten.graph.interpreter import Interpreter
 from aten.graph.ir import Graph, Node, map_nodes
-from aten.graph.mapping import reread
+from aten.graph.mapping import MappedFile, reread
 from aten.graph.operators import resolve_graph
 from aten.graph.pytree import map_tensors
+from aten.graph.strip_products import product_once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_REREAD, _PRODUCT_ONCE = "mapping.reread", "once.product"
+_REREAD, _PRODUCT_ONCE = "mapping.reread", "strip_products.product_once"
 _VIEWS = frozenset({"aten.permute.default", "aten.t.default", "aten.transpose.int"})
 _STRIPS_PRODUCT, _STRIPS = "fused.strips_product.default", "fused.strips.default"
 
@@ -136,7 +136,7 @@ class Preparation:
 
     def __call__(self) -> tuple[Any, ...]:
         if self._guard is None or not self._guard.holds():
-            guard = WriteGuard(self._sources)
+            guard = WriteGuard(self._sources, MappedFile)
             values: list[Any] = [None] * len(self._results)
             for part in self._parts:
                 for place, value in zip(part.places, part(), strict=True):

@@ -8,6 +8,7 @@ as soon as its last user has run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from aten._core.dispatch.replaying import Replay
@@ -35,10 +36,16 @@ class Interpreter:
     Args:
         graph: the graph.
         functions: the function of every target in the graph.
+        own: the function of some calls, in the place of their target's.
     """
 
-    def __init__(self, graph: Graph, functions: Mapping[str, Function]) -> None:
-        compiler = _Compiler(graph, functions)
+    def __init__(
+        self,
+        graph: Graph,
+        functions: Mapping[str, Function],
+        own: Mapping[Node, Function] = MappingProxyType({}),
+    ) -> None:
+        compiler = _Compiler(graph, functions, own)
         self.steps = compiler.steps()
         self.template = compiler.template
         self.input_slots = [compiler.slots[node] for node in graph.placeholders]
@@ -63,9 +70,12 @@ def _make_list(*items: Any) -> list[Any]:
 class _Compiler:
     """Assigns slots, flattens arguments, and finds each slot's last reader."""
 
-    def __init__(self, graph: Graph, functions: Mapping[str, Function]) -> None:
+    def __init__(
+        self, graph: Graph, functions: Mapping[str, Function], own: Mapping[Node, Function]
+    ) -> None:
         self.graph = graph
         self.functions = functions
+        self.own = own
         self.template: list[Any] = []
         self.slots: dict[Node, int] = {}
         self.folded = self.find_folded()
@@ -120,7 +130,7 @@ class _Compiler:
             unpack.append((index, self.slots[part]))
         arguments = tuple(self.slot_of(argument) for argument in node.args)
         keywords = tuple((key, self.slot_of(value)) for key, value in node.kwargs.items())
-        function = self.functions[node.target]
+        function = self.own.get(node) or self.functions[node.target]
         self.drafts.append(
             Step(function, arguments, keywords, slot, tuple(unpack), (), node.target, node.name)
         )

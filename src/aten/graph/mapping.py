@@ -102,7 +102,7 @@ def reread(tensor: Tensor) -> Tensor:
     count = _extent(tensor)
     if count < _WORTH_READING or tensor.is_conj() or tensor.is_neg():
         return tensor
-    begin = tensor.untyped_storage().data_ptr() + tensor.storage_offset() * tensor.itemsize
+    begin = tensor.untyped_storage().address() + tensor.storage_offset() * tensor.itemsize
     mapped, place = _file_at(begin, count)
     read = None if mapped is None else _bytes_of(mapped, place, count)
     if read is None:

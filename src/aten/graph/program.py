@@ -22,6 +22,7 @@ from aten.graph.signature import (
     InputKind,
     OutputKind,
 )
+from aten.graph.strip_products import strip_products
 from aten.graph.symbolic import Expression, Number, ValueRange
 
 _COPY = "aten.copy_.default"
@@ -97,6 +98,10 @@ class ExportedProgram:
         self._interpreter: Interpreter | None = None
         self._copy: Any = None
         self._check_state()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What runs is made anew by whoever has the copy.
+        return {**self.__dict__, "_interpreter": None}
 
     def _make_checker(self) -> InputChecker:
         placeholders = {node.name: node for node in self.graph.placeholders}
@@ -222,7 +227,21 @@ class ExportedProgram:
         mutates = any(spec.kind in _MUTATIONS for spec in self.graph_signature.output_specs)
         functions = resolve_graph(self.graph, *([_COPY] if mutates else []))
         self._copy = functions.get(_COPY)
-        self._interpreter = Interpreter(self.graph, functions)
+        own = strip_products(self.graph, self._unwritten_state())
+        self._interpreter = Interpreter(self.graph, functions, own)
+
+    def _unwritten_state(self) -> list[Node]:
+        """The placeholders of parameters, buffers and constants that a call does not write to."""
+        written = {
+            spec.target for spec in self.graph_signature.output_specs if spec.kind in _MUTATIONS
+        }
+        specs = zip(self.graph.placeholders, self.graph_signature.input_specs, strict=True)
+        return [
+            node
+            for node, spec in specs
+            if spec.kind not in (InputKind.USER_INPUT, InputKind.TOKEN)
+            and spec.target not in written
+        ]
 
     def flat_call(self, inputs: Sequence[Any]) -> list[Any]:
         """Runs the program on its user inputs, in signature order.

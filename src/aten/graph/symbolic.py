@@ -27,6 +27,7 @@ from aten.graph.symbolic_functions import (
     all_of,
     any_of,
     inverted,
+    is_fraction,
     no_value,
     power,
     shift_left,
@@ -168,8 +169,8 @@ class Expression:
         """
         try:
             value = self._evaluate(bindings)
-            if isinstance(value, (int, float)):
-                return value
+            if isinstance(value, int) or not is_fraction(value):
+                return value  # type: ignore[return-value]
             return int(value) if value.denominator == 1 else float(value)
         except KeyError as error:
             raise SymbolicError(f"{self}: the size {error.args[0]} is not known") from None

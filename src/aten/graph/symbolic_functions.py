@@ -12,17 +12,23 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Iterator
-from numbers import Rational
+from numbers import Integral, Rational
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fractions import Fraction
+    from typing import Any, TypeGuard
 
     Number = int | float | bool | Fraction
     # Gives a value that may not be wanted.
     Deferred = Callable[[], Number]
 
 _WIDEST_INTEGER = 4096  # bits; far beyond any size, and small enough never to stall
+
+
+def is_fraction(value: Any) -> TypeGuard[Fraction]:
+    """Whether it is one of `fractions`. Few programs have any: it is not imported for the question."""
+    return isinstance(value, Rational) and not isinstance(value, Integral)
 
 
 def all_of(*values: Deferred) -> bool:
@@ -59,12 +65,12 @@ def _product(*values: Number) -> Number:
 
 def power(base: Number, exponent: Number) -> Number:
     """Exact for integers, for negative exponents too, and for roots that are integers."""
-    if isinstance(base, Rational) and isinstance(exponent, int):
+    if (isinstance(base, int) or is_fraction(base)) and isinstance(exponent, int):
         width = max(base.numerator.bit_length(), base.denominator.bit_length())
         if width * abs(exponent) > _WIDEST_INTEGER:
             raise OverflowError("the power is too large for a size")
         return _fraction(base) ** exponent if exponent < 0 else base**exponent
-    if isinstance(base, int) and isinstance(exponent, Rational):
+    if isinstance(base, int) and is_fraction(exponent):
         root = round(base ** (1 / exponent.denominator)) if base >= 0 else 0
         if root**exponent.denominator == base:
             return power(root, exponent.numerator)

@@ -11,6 +11,7 @@ from libc.string cimport memcmp, memcpy
 from aten._core.base.dtypes cimport default_dtype_code
 from aten._core.base.keys cimport LocalState, inference_bit, local_state
 from aten._core.dispatch.dispatcher cimport registration_epoch
+from aten._core.memory.storage cimport Storage, watch
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport TensorImpl, version_of
 
@@ -197,17 +198,23 @@ cdef bint _holds_all(object container, object value) except -1:
 cdef class WriteGuard:
     """Whether nobody has written to some tensors, or given them other memory, since this was made.
 
-    Raises RuntimeError for tensors of inference mode, whose writes are not counted.
+    Writes are counted by tensors, but for those to what `.data` gives, and to memory whose address
+    somebody has. The former are seen where the memory is the tensors' own, or a buffer of the type
+    `kind`, and not known to others: `sees_all` says whether all of it is, and what becomes known to
+    others counts as written to. Raises RuntimeError for tensors of inference mode, whose writes are
+    not counted.
     """
 
+    cdef readonly bint sees_all
     cdef tuple given
     cdef tuple storages
+    cdef tuple marks                # of the storages' memory, or None
     cdef uint32_t* versions
 
     def __cinit__(self):
         self.versions = NULL
 
-    def __init__(self, tensors not None):
+    def __init__(self, tensors not None, kind=None):
         cdef Py_ssize_t place
         cdef TensorImpl tensor
         self.given = tuple(tensors)
@@ -222,9 +229,20 @@ cdef class WriteGuard:
             self.versions[place] = version_of(tensor)
             storages.append(tensor.storage)
         self.storages = tuple(storages)
+        self.marks = tuple([watch(<Storage> one, kind) for one in storages])
+        self.sees_all = None not in self.marks
 
     def __dealloc__(self):
         PyMem_Free(self.versions)
+
+    def shows(self, Py_ssize_t place, Tensor tensor not None):
+        """Whether a tensor is that of a place, or has the same elements of the same storage."""
+        cdef TensorImpl given = <TensorImpl> self.given[place]
+        if given is tensor:
+            return True
+        return (tensor.storage is self.storages[place] and tensor.offset == given.offset
+                and tensor.keys == given.keys and _described(tensor) == _described(given)
+                and memcmp(tensor.sizes, given.sizes, 2 * given.rank * sizeof(int64_t)) == 0)
 
     def holds(self):
         """Whether it is so."""
@@ -234,6 +252,9 @@ cdef class WriteGuard:
             tensor = <TensorImpl> self.given[place]
             if (<PyObject*> tensor.storage != <PyObject*> self.storages[place]
                     or version_of(tensor) != self.versions[place]):
+                return False
+            mark = self.marks[place]
+            if mark is not None and tensor.storage.shared is not mark:
                 return False
         return True
 

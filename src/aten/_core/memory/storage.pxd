@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t, uint32_t
 cdef class SharedBlock:
     cdef char* data
     cdef int64_t capacity           # 0: a storage has taken the block back
+    cdef bint watches               # nothing is shared: it is there until somebody may write
 
 cdef class VersionCounter:
     cdef uint32_t count
@@ -37,6 +38,9 @@ cdef Storage storage_at(size_t address, int64_t nbytes, object owner)
 # Copies put off. `lazy_copy` gives None where a copy has to be made at once.
 cdef Storage lazy_copy(Storage source)
 cdef int make_own(Storage storage) except -1
+# What `storage.shared` is until somebody may write to the memory, or knows its address; None where
+# others know it already. `kind` is a type of buffers that nobody else has.
+cdef SharedBlock watch(Storage storage, object kind)
 cdef int expose(Storage storage) except -1
 cdef void copy_bytes(char* target, const char* source, int64_t count) noexcept
 cdef void exchange_memory(Storage left, Storage right) noexcept

@@ -83,7 +83,7 @@ cdef int64_t _births = 0
 @cython.no_gc
 @cython.final
 cdef class SharedBlock:
-    """A block that several storages show."""
+    """A block that several storages show, or a mark that a storage loses before a write."""
 
     def __dealloc__(self):
         if self.capacity > 0:
@@ -122,6 +122,11 @@ cdef class Storage:
         expose(self)
         return <size_t>self.data
 
+    def address(self):
+        """Where the first byte is now, to be compared with other addresses: nobody may read or write
+        there."""
+        return <size_t>self.data
+
     @property
     def device(self):
         return device_from_codes(self.device_type, self.device_index)
@@ -151,7 +156,10 @@ cdef class Storage:
         if not isinstance(self.owner, _ForeignBuffer):
             return False
         held = <_ForeignBuffer>self.owner
-        return isinstance(held.view.obj, kind)
+        buffer = held.view.obj
+        while isinstance(buffer, memoryview):
+            buffer = buffer.obj
+        return isinstance(buffer, kind)
 
     @property
     def handle(self):
@@ -391,10 +399,13 @@ cdef Storage lazy_copy(Storage source):
     global _lazy_copies
     if source.bytes < _least_shared or source.exposed or source.exports != 0:
         return None
-    if source.shared is None:
+    if source.shared is None or source.shared.watches:
         if source.capacity == 0:
             return None
-        source.shared = SharedBlock.__new__(SharedBlock)
+        if source.shared is None:
+            source.shared = SharedBlock.__new__(SharedBlock)
+        # A mark is kept: the first write, which it stands for, parts the storage from the block.
+        source.shared.watches = False
         source.shared.data = source.data
         source.shared.capacity = source.capacity
         source.capacity = 0
@@ -418,6 +429,9 @@ cdef int make_own(Storage storage) except -1:
     cdef int64_t capacity = 0
     global _lazy_copies_made
     if block is None:
+        return 0
+    if block.watches:
+        storage.shared = None
         return 0
     if Py_REFCNT(<PyObject*>block) == 2:
         # This storage's reference, and ours.
@@ -459,6 +473,19 @@ cdef void copy_bytes(char* target, const char* source, int64_t count) noexcept:
     copy.target = target
     copy.source = source
     parallel_for(count, GRAIN, _copy_part, &copy)
+
+
+cdef SharedBlock watch(Storage storage, object kind):
+    """The mark that a storage loses before a write; None where a write may not be seen."""
+    cdef bint is_own = storage.capacity != 0 or storage.shared is not None
+    if storage.device_type != CPU or storage.exposed or storage.exports != 0:
+        return None
+    if not is_own and (kind is None or not storage.lies_in(kind)):
+        return None
+    if storage.shared is None:
+        storage.shared = SharedBlock.__new__(SharedBlock)
+        storage.shared.watches = True
+    return storage.shared
 
 
 cdef int expose(Storage storage) except -1:
@@ -536,7 +563,8 @@ def hold_in_place(Storage storage not None):
 
 def shares_block(Storage storage not None):
     """Whether a write to the storage, or to the one it was copied from, has to copy first."""
-    return storage.shared is not None and Py_REFCNT(<PyObject*>storage.shared) > 1
+    return (storage.shared is not None and not storage.shared.watches
+            and Py_REFCNT(<PyObject*>storage.shared) > 1)
 
 
 def set_least_shared(int64_t nbytes):

@@ -50,6 +50,11 @@ cdef bint same_geometry(TensorImpl left, TensorImpl right) noexcept:
     return True
 
 
+cdef inline bint _shows_block(Storage storage) noexcept:
+    """Whether the memory is one that a write to another storage never changes."""
+    return storage.shared is not None and not storage.shared.watches
+
+
 cdef bint may_overlap(TensorImpl left, TensorImpl right) noexcept:
     """Whether the ranges of memory that both address meet."""
     cdef const char* left_start
@@ -61,8 +66,8 @@ cdef bint may_overlap(TensorImpl left, TensorImpl right) noexcept:
         # Without addresses it is the same storage, and places in it, that tell.
         if left.storage is not right.storage or not is_opaque(left.device_type):
             return False
-    if left.storage is not right.storage and (left.storage.shared is not None
-                                              or right.storage.shared is not None):
+    if left.storage is not right.storage and (_shows_block(left.storage)
+                                              or _shows_block(right.storage)):
         return False
     left_start = const_data_pointer(left)
     right_start = const_data_pointer(right)

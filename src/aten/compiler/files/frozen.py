@@ -7,7 +7,7 @@ Numbers are checked where they become places in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from aten import registry
 from aten._core.base.device import LAYOUTS, MEMORY_FORMATS, device
@@ -102,17 +102,10 @@ class FrozenProgram:
         now = registrations_so_far()
         if now == self._registrations:
             return True
-        if not are_as_made(self._operators):
+        if not registry.are_as_made(self._operators):
             return False
         self._registrations = now
         return True
-
-
-def are_as_made(names: Collection[str]) -> bool:
-    """Whether calls of these operators with tensors of the host end in the kernels they came with:
-    those that nobody has looked at do."""
-    sample = empty_strided((0,), (1,), DTYPES["float32"], _CPU)
-    return all(op.is_plain(sample) for op in registry.materialized() if op.qualified_name in names)
 
 
 class _Step:

@@ -30,12 +30,13 @@ from aten.backends.cpu import brought, cache, images
 from aten.backends.cpu.kernels.folding.plan import is_plain
 from aten.backends.cpu.kernels.matrix.matrix_tiles import vector_bytes
 from aten.compiler.ahead import this_processor
-from aten.compiler.files.frozen import Group, OperandsError, are_as_made, decoded
+from aten.compiler.files.frozen import Group, OperandsError, decoded
 from aten.compiler.ready import Preparation, ReadyProgram
 from aten.grad_mode import inference_mode
 from aten.graph.ir import Graph, Node
 from aten.graph.operators import PYTHON_FUNCTIONS, resolve
 from aten.graph.program import ProgramModule
+from aten.registry import are_as_made
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

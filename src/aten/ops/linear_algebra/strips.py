@@ -1,6 +1,6 @@
 """Products with a matrix whose columns lie in strips, as the kernels of processors read it.
 
-The operator is one of the namespace `fused`, which compiled programs call and nobody else: they lay
+The operator is one of the namespace `fused`, which programs call and nobody else: they lay
 out weights once. It is what its parts are one after the other; the CPU reads each strip from end to
 end.
 """

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: nonecheck=False, cdivision=True
-"""Products with a matrix that lies in strips, as compiled programs lay out weights once.
+"""Products with a matrix that lies in strips, as programs lay out weights once.
 
 Row-major float32 and float64 on the CPU, in strips of the width that the processor's kernels have.
 What is otherwise is left to a kernel that knows everything.
