@@ -27,7 +27,7 @@ _WIDEST_INTEGER = 4096  # bits; far beyond any size, and small enough never to s
 
 
 def is_fraction(value: Any) -> TypeGuard[Fraction]:
-    """Whether it is one of `fractions`. Few programs have any: it is not imported for the question."""
+    """Whether it is one of `fractions`: few programs have any, and this does not import it."""
     return isinstance(value, Rational) and not isinstance(value, Integral)
 
 
