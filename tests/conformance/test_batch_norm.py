@@ -77,3 +77,17 @@ def test_forms_of_exported_programs(training):
     tracked = form(ours, None, None, translated(mean), translated(var), training, 0.1, 1e-5)
     for one, other in zip(tracked, expected, strict=True):
         assert_same(one, other, **limits)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("shape", [(1, 2, 1), (2, 1)])
+def test_statistics_have_one_dimension(training: bool, shape: tuple[int, ...]) -> None:
+    for library in (aten, torch):
+        mean, var = library.zeros(shape), library.ones(2)
+        for statistics in ((mean, var), (var, mean)):
+            with pytest.raises(RuntimeError, match=r"expected .*dim.* but"):
+                library.native_batch_norm(
+                    library.ones(3, 2, 4), None, None, *statistics, training, 0.1, 1e-5
+                )
+        assert bool((mean == 0).all())
+        assert bool((var == 1).all())

@@ -143,6 +143,26 @@ def test_refused_fills_leave_everything_as_it_was():
     assert aten.get_rng_state().tolist() == state
 
 
+@pytest.mark.parametrize(
+    ("draw", "dtype"),
+    [
+        (lambda out: aten.randn(2, 5, out=out), aten.uint8),
+        (lambda out: aten.rand(2, 5, out=out), aten.int64),
+        (lambda out: aten.normal(0.0, 1.0, (2, 5), out=out), aten.int8),
+        (lambda out: aten.randint(9, (1 << 33, 1 << 8), out=out), aten.int8),
+    ],
+)
+def test_results_that_are_refused_have_the_sizes_they_had(draw, dtype):
+    out = aten.arange(24).to(dtype).view(4, 6)[1:, ::2]
+    before = out.clone(), out.stride(), out.storage_offset()
+    state = aten.get_rng_state()
+    with pytest.raises(RuntimeError):
+        draw(out)
+    assert aten.equal(out, before[0])
+    assert (out.stride(), out.storage_offset()) == before[1:]
+    assert aten.equal(aten.get_rng_state(), state)
+
+
 def test_writing_random_numbers_counts_as_writing():
     held = aten.zeros(3)
     version = held._version

@@ -43,6 +43,10 @@ def _check(
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
         elif operand.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {operand.numel()}")
+        elif name.startswith("running") and operand.dim() != 1:
+            raise RuntimeError(
+                f"batch_norm: expected {name} of one dimension, but got {list(operand.shape)}"
+            )
     if not input.is_floating_point():
         raise NotImplementedError(
             f"\"batch_norm\" not implemented for '{input.dtype.scalar_type_name}'"

@@ -36,11 +36,17 @@ def _filled(
     """`fill` of a new tensor; or of `out` itself, for numbers follow its order in memory."""
     if out is None:
         return fill(ops.aten.empty.memory_format(size, **options))
-    if out.shape != tuple(size):
-        # What is refused is refused before `out` has other sizes.
-        fill(ops.aten.empty.memory_format((0,), dtype=out.dtype, device=out.device))
-        out = ops.aten.resize_(out, size)
-    return fill(out)
+    if out.shape == tuple(size):
+        return fill(out)
+    before = out.shape, out.stride(), out.storage_offset()
+    # What is refused whatever the sizes are is refused without any.
+    fill(ops.aten.empty.memory_format((0,), dtype=out.dtype, device=out.device))
+    ops.aten.resize_(out, size)
+    try:
+        return fill(out)
+    except BaseException:
+        ops.aten.as_strided_.default(out, *before)
+        raise
 
 
 @op("rand_like")
