@@ -1,5 +1,6 @@
 """What compiled programs compute once: of constants, and of factories."""
 
+import numpy
 import pytest
 
 import aten
@@ -169,3 +170,43 @@ def test_a_chain_of_constants_is_computed_by_the_first_call():
     found = compiled(x)
     aten.testing.assert_close(found, function(x))
     assert aten.equal(compiled(x), found)
+
+
+WRITES = {
+    "in place": lambda weight: weight.mul_(-1),
+    "by .data": lambda weight: weight.data.mul_(-1),
+    "by a view of .data": lambda weight: weight.data[::2].mul_(-1),
+    "by NumPy": lambda weight: numpy.negative(weight.numpy(), out=weight.numpy()),
+    "by a buffer": lambda weight: memoryview(weight.untyped_storage()).cast("f").__setitem__(0, 9),
+    "other memory": lambda weight: setattr(weight, "data", -weight),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("calls", [1, 2, 3])
+@pytest.mark.parametrize("size", [3, 300])
+def test_all_writes_to_constants_are_seen(name, calls, size):
+    weight, x = aten.rand(size, size), aten.rand(size, size)
+    compiled = aten.compile(lambda x: x @ (weight * 2).t())
+    for _ in range(calls):
+        compiled(x)
+    with aten.no_grad():
+        WRITES[name](weight)
+    for _ in range(2):
+        found, expected = compiled(x), x @ (weight * 2).t()
+        assert aten.allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_clones_of_constants_are_no_writes():
+    weight, x = aten.rand(300, 300), aten.rand(300, 300)
+    compiled = aten.compile(lambda x: x @ (weight * 2).t())
+    for _ in range(2):
+        compiled(x)
+    (program,) = compiled.programs()
+    (before,) = program.preparation()
+    copied = weight.clone()
+    assert program.preparation()[0] is before
+    copied.zero_()
+    assert program.preparation()[0] is before
+    weight.zero_()
+    assert not compiled(x).any()

@@ -87,7 +87,8 @@ def _names(constants: Sequence[Tensor], state: Mapping[str, Tensor]) -> list[str
 
 def _place(tensor: Tensor) -> tuple[Any, ...]:
     meta = (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.is_inference())
-    return (tensor.data_ptr(), *meta)
+    storage = tensor.untyped_storage()
+    return (storage.address(), tensor.storage_offset(), *meta)
 
 
 def _node(node: Node) -> Written | list[Any]:
