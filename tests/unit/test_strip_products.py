@@ -368,6 +368,38 @@ def test_the_variable_switches_it_off(monkeypatch):
         assert_same_bits(found, eager(x))
 
 
+@pytest.mark.parametrize(
+    ("turn", "count"),
+    [
+        (lambda w: w.t(), 1),
+        (lambda w: w.transpose(0, 1), 1),
+        (lambda w: w.transpose(-1, -2), 1),
+        (lambda w: w.permute(1, 0), 1),
+        (lambda w: w.permute(-1, 0), 1),
+        (lambda w: w.transpose(0, -2), 0),
+        (lambda w: w.permute(0, 1), 0),
+        (lambda w: w * 2, 0),
+    ],
+)
+def test_transposes_of_weights_are_weights(turn, count):
+    class Turned(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.square = nn.Parameter(aten.randn(DEPTH, DEPTH))
+
+        def forward(self, x):
+            return aten.mm(x, turn(self.square))
+
+    program = aten.export.export(Turned(), (aten.randn(3, DEPTH),))
+    module, weight = program.module(), program.state_dict["square"].requires_grad_(False)
+    x = aten.randn(3, DEPTH)
+    for _ in range(3):
+        assert_close([module(x)], [x @ turn(weight)])
+    assert len(products(program)) == count
+    weight.zero_()
+    assert not module(x).any()
+
+
 def test_weights_stay_as_they_are_where_little_memory_is_left(monkeypatch):
     weights = 4 * 3 * DEPTH * COLUMNS
     for left, count in ((2 * weights, 6), (2 * weights - 1, 0)):

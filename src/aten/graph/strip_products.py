@@ -38,11 +38,11 @@ _WEIGHTS = {
     "aten.mm.default": 1,
     "aten.matmul.default": 1,
 }
-# What such an argument may be, besides a weight itself.
-_TURNS = {
-    "aten.t.default": (),
-    "aten.permute.default": ([1, 0],),
-    "aten.transpose.int": (0, 1),
+# What turns a matrix, with the dimensions that it is told.
+_TURNS: dict[str, list[list[int]]] = {
+    "aten.t.default": [[]],
+    "aten.permute.default": [[1, 0]],
+    "aten.transpose.int": [[0, 1], [1, 0]],
 }
 # Arguments by name that change nothing.
 _FACTORS = {"beta": 1, "alpha": 1}.items()
@@ -75,10 +75,12 @@ def strip_products(graph: Graph, state: Sequence[Node]) -> dict[Node, Callable[.
 
 def _source(weight: Node) -> Node:
     """What a weight is, or is the transpose of."""
-    turn = _TURNS.get(weight.target) if weight.op == "call_function" else None
-    if turn is None or weight.kwargs or tuple(weight.args[1:]) != turn:
+    if weight.op != "call_function" or weight.target not in _TURNS or weight.kwargs:
         return weight
-    source = weight.args[0]
+    source, *named = weight.args
+    dims = named[0] if len(named) == 1 else named
+    if [one % 2 for one in dims] not in _TURNS[weight.target]:
+        return weight
     return source if isinstance(source, Node) else weight
 
 
