@@ -88,7 +88,8 @@ def _is_worth_it(recorded: Any) -> bool:
     if not isinstance(recorded, TensorMeta) or recorded.dtype.name not in ("float32", "float64"):
         return False
     sizes = [one for one in recorded.shape if isinstance(one, int)]
-    return len(sizes) == len(recorded.shape) == 2 and prod(sizes) >= _LEAST
+    is_matrix = len(sizes) == len(recorded.shape) == 2 and min(sizes) > 1
+    return is_matrix and prod(sizes) >= _LEAST
 
 
 def _bytes(weight: Node) -> int:
