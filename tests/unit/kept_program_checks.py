@@ -155,6 +155,28 @@ def test_tensors_put_in_the_place_of_others_are_seen(folder, wrapped):
     assert_same_bits(called(compiled, *args), expected[0])
 
 
+def test_weights_that_are_copies_put_off_are_told_apart(tmp_path, monkeypatch):
+    class Twice(aten.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = aten.nn.Parameter(aten.randn(200, 200))
+            self.second = aten.nn.Parameter(self.first.detach().clone())
+
+        def forward(self, x):
+            return x @ self.first - 3 * (x @ self.second)
+
+    monkeypatch.setenv("ATEN_CACHE_DIR", str(tmp_path))
+    x = aten.randn(4, 200)
+    module = aten.export.export(Twice(), (x,)).module()
+    called(aten.compile(module), x)
+    with aten.no_grad():
+        module.program.state_dict["first"].zero_()
+    compiled = aten.compile(module)
+    found = called(compiled, x)
+    assert type(in_use(compiled)[0]) is kept.KeptProgram
+    assert aten.allclose(found, -3 * (x @ module.program.state_dict["second"]), atol=1e-3)
+
+
 def test_whoever_writes_to_results_changes_nothing(folder):
     _, compiled, args, expected = loaded(folder, "attending")
     for _ in range(3):

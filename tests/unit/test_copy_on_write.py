@@ -62,6 +62,15 @@ def test_a_copy_takes_no_memory_until_somebody_writes(name):
     assert y[4:].eq(x[4:]).all()
 
 
+@pytest.mark.parametrize("name", COPIES)
+def test_a_copy_is_not_set_to_what_it_is_a_copy_of(name):
+    x = numbers()
+    y = COPIES[name](x)
+    assert not y.is_set_to(x)
+    assert x.view(-1).is_set_to(x)
+    assert shared(x)
+
+
 WRITES = {
     "in place": lambda x: x.add_(1),
     "in place with itself": lambda x: x.mul_(x),

@@ -313,6 +313,9 @@ def test_bad_operands_are_refused_by_the_operator():
         with pytest.raises((RuntimeError, TypeError)) as expected:
             aten.ops.aten.linear.default(*args)
         assert str(found.value) == str(expected.value)
+    matrices = StripProduct("aten.mm.default", _Weight())
+    with pytest.raises(RuntimeError):
+        matrices(aten.randn(2, 3, DEPTH), weight.t())
     row = aten.randn(DEPTH)
     assert product(row, weight, bias).shape == (COLUMNS,)
     assert product(aten.randn(0, DEPTH), weight, bias).shape == (0, COLUMNS)

@@ -1,8 +1,8 @@
 """Products with weights of programs, which lie in strips from the second call on.
 
-Products with a matrix that is packed anew in each call take up to a third longer. The first call
-packs some strips at a time, and keeps nothing: the first result does not wait for memory that only
-later calls repay. All calls give the bits of `fused::strips_product`, whatever the number of rows.
+No call after that packs a matrix. The first one packs some strips at a time, and keeps nothing: the
+first result does not wait for memory that only later calls repay. All calls give the bits of
+`fused::strips_product`, whatever the number of rows.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _CPU = device("cpu")
 _PIECE = 1 << 21
 # Elements of a weight from which on it is worth a look at each call.
 _LEAST = 1 << 17
-_LINEAR = "aten.linear.default"
+_LINEAR, _MATMUL = "aten.linear.default", "aten.matmul.default"
 # By the target of a call, the place of the weight among its arguments.
 _WEIGHTS = {
     _LINEAR: 1,
     "aten.addmm.default": 2,
     "aten.mm.default": 1,
-    "aten.matmul.default": 1,
+    _MATMUL: 1,
 }
 # What turns a matrix, with the dimensions that it is told.
 _TURNS: dict[str, list[list[int]]] = {
@@ -110,6 +110,7 @@ class StripProduct:
         self._operator = operator(name)
         self._place = _WEIGHTS[target]
         self._turns = target == _LINEAR
+        self._takes_batches = target in (_LINEAR, _MATMUL)
         self._stands_for = (name, *_STRIPS, *_stood_for(self._operator))
         self._registrations = -1
 
@@ -145,7 +146,7 @@ class StripProduct:
         columns, depth = given.shape if self._turns else given.shape[::-1]
         return (
             left.dim() >= (1 if self._turns else 2)
-            and (left.dim() == 2 or self._place == 1)
+            and (left.dim() == 2 or self._takes_batches)
             and left.shape[-1] == depth
             and left.dtype is given.dtype
             and (bias is None or (bias.shape == (columns,) and bias.dtype is given.dtype))

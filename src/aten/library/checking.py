@@ -145,7 +145,7 @@ def _check_schema(op: OpOverload, args: Any, kwargs: Any, tolerances: Any) -> No
 
 
 def _shares(first: Tensor, second: Tensor) -> bool:
-    return first.untyped_storage().address() == second.untyped_storage().address() != 0
+    return first.untyped_storage().data_ptr() == second.untyped_storage().data_ptr() != 0
 
 
 def _unrecorded(op: OpOverload, args: Any, kwargs: Any) -> Any:

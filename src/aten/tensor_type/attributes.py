@@ -145,7 +145,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
         True
     """
     return (
-        self.untyped_storage().address() == tensor.untyped_storage().address()
+        self.untyped_storage() is tensor.untyped_storage()
         and self.storage_offset() == tensor.storage_offset()
         and self.shape == tensor.shape
         and self.stride() == tensor.stride()

@@ -87,8 +87,8 @@ def _names(constants: Sequence[Tensor], state: Mapping[str, Tensor]) -> list[str
 
 def _place(tensor: Tensor) -> tuple[Any, ...]:
     meta = (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.is_inference())
-    storage = tensor.untyped_storage()
-    return (storage.address(), tensor.storage_offset(), *meta)
+    # By the storage, not its address: a copy that is put off has that of what it is a copy of.
+    return (id(tensor.untyped_storage()), tensor.storage_offset(), *meta)
 
 
 def _node(node: Node) -> Written | list[Any]:

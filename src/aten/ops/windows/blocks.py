@@ -192,8 +192,7 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
 
 def _fresh(made: Tensor, self: Tensor) -> Tensor:
     """`made`, or a copy of it where nothing had to move."""
-    is_view = made.untyped_storage().address() == self.untyped_storage().address()
-    return made.clone() if is_view and made.numel() else made
+    return made.clone() if made.data_ptr() == self.data_ptr() and made.numel() else made
 
 
 @op("channel_shuffle", "native_channel_shuffle")
