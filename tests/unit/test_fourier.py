@@ -84,6 +84,17 @@ def test_bits_depend_on_the_line_alone(length: int, dtype: aten.dtype) -> None:
         assert aten.equal(other, rows)
 
 
+@pytest.mark.parametrize("dtype", [aten.complex64, aten.complex128], ids=str)
+@pytest.mark.parametrize("length", [2, 8, 12, 15, 31, 49, 64, 96, 100, 125, 360, 512, 1000, 4096])
+def test_bits_of_columns_where_they_lie(length: int, dtype: aten.dtype) -> None:
+    """Those of two dimensions, in vectors and what is left."""
+    x = signal(2, length, 37, dtype=dtype)
+    for both, one in ((aten.fft.fft2, aten.fft.fft), (aten.fft.ifft2, aten.fft.ifft)):
+        alone = [one(x[i, :, j].contiguous()) for i in range(2) for j in range(37)]
+        columns = aten.stack(alone).view(2, 37, length).transpose(1, 2).contiguous()
+        assert aten.equal(both(x), one(columns))
+
+
 @pytest.mark.parametrize("dtype", [aten.float32, aten.float64], ids=str)
 @pytest.mark.parametrize("length", [2, 6, 16, 30, 62, 64, 128, 250, 256, 1000, 1024, 2042, 8192])
 def test_bits_of_half_a_spectrum_depend_on_the_line_alone(length: int, dtype: aten.dtype) -> None:

@@ -19,9 +19,10 @@ from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport count_write, data_pointer
 from aten._core.threads.parallel cimport thread_count
 from aten.backends.cpu.kernels.fourier.fourier_plans cimport (
-    FourierHalves, FourierPlan, Plan, doubles_abreast, floats_abreast, gather_doubles,
-    gather_floats, is_alone, join_doubles, join_floats, lines_abreast, lone_doubles, lone_floats,
-    part_doubles, part_floats, room_of, run_doubles, run_floats, scatter_doubles, scatter_floats,
+    CACHE_LINE, FourierHalves, FourierPlan, Plan, at_cache_line, doubles_abreast,
+    doubles_beside, floats_abreast, floats_beside, gather_doubles, gather_floats, is_alone,
+    join_doubles, join_floats, lines_abreast, lone_doubles, lone_floats, part_doubles,
+    part_floats, room_of, run_doubles, run_floats, scatter_doubles, scatter_floats,
     spectrum_doubles, spectrum_floats, table_for,
 )
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_operand, begin_walk,
@@ -274,6 +275,28 @@ cdef inline bint _reads_pairs(const Line* line) noexcept nogil:
     return line.steps[GIVEN] == 2 * line.width
 
 
+cdef inline bint _lies_in_columns(const Line* line, const int64_t* apart) noexcept nogil:
+    """Whether lines of pairs lie side by side, here and there."""
+    return (line.plan.inner == NULL and line.plan.cycle == NULL and line.plan.columns == NULL
+            and not line.real_input and not line.real_output
+            and line.plan.wide == (line.width == 8)
+            and apart[GIVEN] == 2 * line.width and apart[OUT] == 2 * line.width
+            and line.steps[GIVEN] % line.width == 0 and line.steps[OUT] % line.width == 0)
+
+
+cdef bint _transform_columns(const Line* line, char** data, int64_t lanes, Real* a,
+                             int64_t held) noexcept nogil:
+    """Columns that go through first and last passes of their own; False if these do not."""
+    cdef int64_t given = line.steps[GIVEN] // line.width, out = line.steps[OUT] // line.width
+    cdef Real scale = <Real>line.scale
+    if Real is float:
+        return floats_beside(&line.plan.passes, lanes, <const float*>data[GIVEN], given,
+                             <float*>data[OUT], out, line.inverse, scale, a, a + held)
+    else:
+        return doubles_beside(&line.plan.passes, lanes, <const double*>data[GIVEN], given,
+                              <double*>data[OUT], out, line.inverse, scale, a, a + held)
+
+
 cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_t lanes, Real* a,
                            int64_t held, Element element) noexcept nogil:
     """A few lines, which are `apart` by so many bytes."""
@@ -283,11 +306,13 @@ cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_
     if lanes == 1 and _reads_pairs(line):
         if Real is float and Element is float:
             if lone_floats(line.plan, <const float*>data[GIVEN],
+                           <const float*>(data[GIVEN] + apart[GIVEN]),
                            <float*>data[OUT] if whole else NULL, line.inverse,
                            <float>line.scale, a, b, &failed):
                 a = b
         elif Real is double and Element is double:
             if lone_doubles(line.plan, <const double*>data[GIVEN],
+                            <const double*>(data[GIVEN] + apart[GIVEN]),
                             <double*>data[OUT] if whole else NULL, line.inverse,
                             line.scale, a, b, &failed):
                 a = b
@@ -298,6 +323,9 @@ cdef void _transform_lines(Line* line, char** data, const int64_t* apart, int64_
         elif not whole:
             _store(line, a, data[OUT], apart[OUT], 1, element)
         return
+    if lanes > 1 and _lies_in_columns(line, apart):
+        if _transform_columns(line, data, lanes, a, held):
+            return
     if line.real_output:
         _load_spectrum(line, data[GIVEN], apart[GIVEN], lanes, a, element)
     else:
@@ -347,6 +375,7 @@ cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0
                           const int64_t* s1, Real unused, Element element) noexcept nogil:
     cdef int64_t most = lines_abreast(sizeof(Real) == 8), lanes = most, outer, first, count, held
     cdef char* places[2]
+    cdef char* memory = NULL
     cdef Real* room
     cdef bint abreast = False
     # Lines that lie side by side are gone through together; one by one, those that lie in rows.
@@ -361,10 +390,11 @@ cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0
     held = 2 * line.plan.length * lanes
     room = <Real*>line.room
     if room == NULL:
-        room = <Real*>malloc((held + room_of(line.plan, lanes)) * sizeof(Real))
-    if room == NULL:
-        line.failed = 1
-        return
+        memory = <char*>malloc((held + room_of(line.plan, lanes)) * sizeof(Real) + CACHE_LINE)
+        if memory == NULL:
+            line.failed = 1
+            return
+        room = <Real*>at_cache_line(memory)
     for outer in range(n1):
         first = 0
         while first < n0:
@@ -379,8 +409,7 @@ cdef void _transform_walk(Line* line, char** data, int64_t n0, const int64_t* s0
                 count = 1
                 _transform_lines(line, places, s0, count, room, held, element)
             first += count
-    if line.room == NULL:
-        free(room)
+    free(memory)
 
 
 cdef void _transform_all(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,

@@ -37,6 +37,21 @@
 #define ATEN_BACK_16(a)                                                                             \
     __builtin_shufflevector(a, a, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 
+/* Two halves as one vector; the lower halves of two vectors, the upper ones; and half a vector. */
+#define ATEN_CONCATENATED_8(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
+#define ATEN_LOWER_HALVES_8(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define ATEN_UPPER_HALVES_8(a, b) __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+#define ATEN_LOWER_HALF_8(a) __builtin_shufflevector(a, a, 0, 1, 2, 3)
+#define ATEN_UPPER_HALF_8(a) __builtin_shufflevector(a, a, 4, 5, 6, 7)
+#define ATEN_CONCATENATED_16(a, b)                                                                  \
+    __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define ATEN_LOWER_HALVES_16(a, b)                                                                  \
+    __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
+#define ATEN_UPPER_HALVES_16(a, b)                                                                  \
+    __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)
+#define ATEN_LOWER_HALF_16(a) __builtin_shufflevector(a, a, 0, 1, 2, 3, 4, 5, 6, 7)
+#define ATEN_UPPER_HALF_16(a) __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15)
+
 #define TARGET
 #define REAL float
 #define NAME(stem) aten_fourier_##stem##_float_16
@@ -68,6 +83,11 @@
 #define EVEN ATEN_EVEN_8
 #define ODD ATEN_ODD_8
 #define BACK ATEN_BACK_8
+#define CONCATENATED ATEN_CONCATENATED_8
+#define LOWER_HALVES ATEN_LOWER_HALVES_8
+#define UPPER_HALVES ATEN_UPPER_HALVES_8
+#define LOWER_HALF ATEN_LOWER_HALF_8
+#define UPPER_HALF ATEN_UPPER_HALF_8
 #include "fourier_passes.h"
 #define REAL double
 #define NAME(stem) aten_fourier_##stem##_double_32
@@ -88,6 +108,11 @@
 #define EVEN ATEN_EVEN_16
 #define ODD ATEN_ODD_16
 #define BACK ATEN_BACK_16
+#define CONCATENATED ATEN_CONCATENATED_16
+#define LOWER_HALVES ATEN_LOWER_HALVES_16
+#define UPPER_HALVES ATEN_UPPER_HALVES_16
+#define LOWER_HALF ATEN_LOWER_HALF_16
+#define UPPER_HALF ATEN_UPPER_HALF_16
 #include "fourier_passes.h"
 #define REAL double
 #define NAME(stem) aten_fourier_##stem##_double_64
@@ -97,6 +122,11 @@
 #define EVEN ATEN_EVEN_8
 #define ODD ATEN_ODD_8
 #define BACK ATEN_BACK_8
+#define CONCATENATED ATEN_CONCATENATED_8
+#define LOWER_HALVES ATEN_LOWER_HALVES_8
+#define UPPER_HALVES ATEN_UPPER_HALVES_8
+#define LOWER_HALF ATEN_LOWER_HALF_8
+#define UPPER_HALF ATEN_UPPER_HALF_8
 #include "fourier_passes.h"
 #undef TARGET
 #define ATEN_CALL_LEVEL(stem, type, ...)                                                            \
@@ -179,16 +209,30 @@ static void aten_rows_of_doubles(const aten_passes *passes, int64_t rows, const 
                     room)
 }
 
-static int aten_lone_doubles(const aten_passes *passes, const double *pairs, double *out, int swapped,
-                           double scale, double *a, double *b)
+static int aten_lone_doubles(const aten_passes *passes, const double *pairs, const double *following,
+                           double *out, int swapped, double scale, double *a, double *b)
 {
-    ATEN_CALL_LEVEL(lone, double, passes, pairs, out, swapped, scale, a, b)
+    ATEN_CALL_LEVEL(lone, double, passes, pairs, following, out, swapped, scale, a, b)
 }
 
-static int aten_lone_floats(const aten_passes *passes, const float *pairs, float *out, int swapped,
-                           float scale, float *a, float *b)
+static int aten_doubles_beside(const aten_passes *passes, int64_t lanes, const double *pairs,
+                              int64_t apart, double *out, int64_t out_apart, int swapped, double scale,
+                              double *a, double *b)
 {
-    ATEN_CALL_LEVEL(lone, float, passes, pairs, out, swapped, scale, a, b)
+    ATEN_CALL_LEVEL(beside, double, passes, lanes, pairs, apart, out, out_apart, swapped, scale, a, b)
+}
+
+static int aten_lone_floats(const aten_passes *passes, const float *pairs, const float *following,
+                           float *out, int swapped, float scale, float *a, float *b)
+{
+    ATEN_CALL_LEVEL(lone, float, passes, pairs, following, out, swapped, scale, a, b)
+}
+
+static int aten_floats_beside(const aten_passes *passes, int64_t lanes, const float *pairs,
+                              int64_t apart, float *out, int64_t out_apart, int swapped, float scale,
+                              float *a, float *b)
+{
+    ATEN_CALL_LEVEL(beside, float, passes, lanes, pairs, apart, out, out_apart, swapped, scale, a, b)
 }
 
 static void aten_doubles_abreast(const aten_passes *passes, const double *pairs, int64_t apart,

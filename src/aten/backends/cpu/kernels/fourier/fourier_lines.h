@@ -69,44 +69,70 @@ static TARGET int NAME(run)(const aten_passes *passes, int64_t lanes, REAL *a, R
 }
 
 /* All passes of one line of pairs, whose parts are exchanged if `swapped`: to pairs, scaled, or, to
-   no `out`, to planes. Returns whether these lie in `b`. */
-static TARGET int NAME(lone)(const aten_passes *passes, const REAL *pairs, REAL *out, int swapped,
-                             REAL scale, REAL *a, REAL *b)
+   no `out`, to planes. Returns whether these lie in `b`. `following` is the next line. */
+static TARGET int NAME(lone)(const aten_passes *passes, const REAL *pairs, const REAL *following,
+                             REAL *out, int swapped, REAL scale, REAL *a, REAL *b)
 {
     const int64_t all = passes->length;
     int64_t m = passes->length, s = 1;
     int begin = 0, end = passes->count, in_b = 0;
     const int first = end ? passes->radices[0] : 1, last = end ? passes->radices[end - 1] : 1;
     if ((first == 8 || first == 4) && m / first >= LANES) {
+        const REAL *roots = (const REAL *)passes->roots;
         m /= first;
         if (first == 8)
-            NAME(first_8)(m, pairs, swapped, a, a + all, (const REAL *)passes->roots);
+            NAME(from_line_8)(m, pairs, following, out ? out : a, swapped, a, a + all, roots);
         else
-            NAME(first_4)(m, pairs, swapped, a, a + all, (const REAL *)passes->roots);
+            NAME(from_line_4)(m, pairs, following, out ? out : a, swapped, a, a + all, roots);
         s = first;
         begin = 1;
     } else
         NAME(part)(pairs, all, swapped ? a + all : a, swapped ? a : a + all);
-    const int joined = out && end > begin && all / last % LANES == 0 && (last <= 5 || last == 8);
+    const int joined = out && end > begin && all / last % LANES == 0 && NAME(is_end)(last);
     end -= joined;
     if (NAME(run_part)(passes, begin, end, m, s, a, b)) {
         in_b = 1;
         a = b;
     }
-    s = all / last;
-    if (!joined) {
-        if (out)
-            NAME(join)(swapped ? a + all : a, swapped ? a : a + all, all, scale, out);
-        return in_b;
-    }
-    switch (last) {
-    case 2: NAME(last_2)(s, a, a + all, out, swapped, scale); break;
-    case 3: NAME(last_3)(s, a, a + all, out, swapped, scale); break;
-    case 4: NAME(last_4)(s, a, a + all, out, swapped, scale); break;
-    case 5: NAME(last_5)(s, a, a + all, out, swapped, scale); break;
-    default: NAME(last_8)(s, a, a + all, out, swapped, scale);
-    }
+    if (joined)
+        NAME(to_line)(last, all / last, a, a + all, out, swapped, scale);
+    else if (out)
+        NAME(join)(swapped ? a + all : a, swapped ? a : a + all, all, scale, out);
     return in_b;
+}
+
+/* Whether lines side by side go through first and last passes of columns. */
+static int NAME(has_ends)(const aten_passes *passes, int64_t lanes)
+{
+    return lanes % LANES == 0 && passes->count > 1 && NAME(is_end)(passes->radices[0])
+           && NAME(is_end)(passes->radices[passes->count - 1]);
+}
+
+/* All passes but the last, of columns of pairs; where their planes lie then. */
+static TARGET const REAL *NAME(until_last)(const aten_passes *passes, int64_t lanes,
+                                           const REAL *pairs, int64_t apart, int swapped, REAL *a,
+                                           REAL *b)
+{
+    const int first = passes->radices[0];
+    const int64_t m = passes->length / first;
+    NAME(from_columns)(first, m, lanes, pairs, apart, swapped, a, a + passes->length * lanes,
+                       (const REAL *)passes->roots);
+    return NAME(run_part)(passes, 1, passes->count - 1, m, first * lanes, a, b) ? b : a;
+}
+
+/* All passes of `lanes` columns of pairs, whose rows lie `apart`, to such columns, scaled: `out` may
+   be `pairs`. Returns whether these are lanes and passes of which it can. */
+static TARGET int NAME(beside)(const aten_passes *passes, int64_t lanes, const REAL *pairs,
+                               int64_t apart, REAL *out, int64_t out_apart, int swapped, REAL scale,
+                               REAL *a, REAL *b)
+{
+    if (!NAME(has_ends)(passes, lanes))
+        return 0;
+    const int last = passes->radices[passes->count - 1];
+    const REAL *made = NAME(until_last)(passes, lanes, pairs, apart, swapped, a, b);
+    NAME(to_columns)(last, passes->length / last, lanes, made, made + passes->length * lanes, out,
+                     out_apart, swapped, scale);
+    return 1;
 }
 
 /* Turns a square of numbers in registers. */
@@ -269,6 +295,14 @@ static TARGET void NAME(columns)(const aten_passes *passes, int64_t wide, const 
 {
     const int64_t rows = passes->length, all = rows * wide, held = rows * count;
     REAL *a = room;
+    if (pairs && NAME(has_ends)(passes, count)) {
+        const int last = passes->radices[passes->count - 1];
+        const REAL *made = NAME(until_last)(passes, count, pairs + 2 * begin, 2 * wide, swapped, a,
+                                            a + 2 * held);
+        NAME(to_turned)(last, rows / last, count, made, made + held, turns + begin, wide, all,
+                        out + begin, pitch, rows * pitch);
+        return;
+    }
     if (pairs) {
         REAL *real = swapped ? a + held : a, *imaginary = swapped ? a : a + held;
         for (int64_t row = 0; row < rows; row++)
@@ -304,6 +338,14 @@ static TARGET void NAME(rows)(const aten_passes *passes, int64_t rows, const REA
     for (int plane = 0; plane < 2; plane++)
         NAME(transpose)(given + (plane * rows + begin) * pitch, pitch, a + plane * held, count,
                         count, wide);
+    if (pairs && NAME(has_ends)(passes, count)) {
+        const int last = passes->radices[passes->count - 1];
+        if (NAME(run_part)(passes, 0, passes->count - 1, wide, count, a, a + 2 * held))
+            a += 2 * held;
+        NAME(to_columns)(last, wide / last, count, a, a + held, pairs + 2 * begin, 2 * rows, swapped,
+                         scale);
+        return;
+    }
     if (NAME(run)(passes, count, a, a + 2 * held))
         a += 2 * held;
     if (pairs) {

@@ -59,6 +59,36 @@ typedef REAL NAME(quarter) __attribute__((vector_size(LANES / 4 * sizeof(REAL)),
         WIDTHS(STRETCH, BUTTERFLY, PUT)                                                             \
     }
 
+/* Groups of half as many numbers as a vector has, two at a time: they lie beside each other, and are
+   to lie apart. */
+#if LANES >= 8
+#define HALF_ROOT(at)                                                                               \
+    CONCATENATED((at)[0] - (NAME(half)){0}, (at)[1] - (NAME(half)){0})
+#define TWO_GROUPS(radix, BUTTERFLY, LOAD)                                                          \
+    if (s == LANES / 2)                                                                             \
+        for (; p + 2 <= m; p += 2) {                                                                \
+            typedef NAME(vector) VECTOR;                                                            \
+            const int64_t i = s * p;                                                                \
+            VECTOR made[2][radix];                                                                  \
+            LOAD(HALF_ROOT)                                                                         \
+            BUTTERFLY(KEPT, ALIKE)                                                                  \
+            for (int plane = 0; plane < 2; plane++) {                                               \
+                REAL *one = (plane ? yi : yr) + by * p, *other = one + by;                          \
+                for (int k = 0; k + 2 <= (radix); k += 2) {                                         \
+                    OUT(one, k * s) = LOWER_HALVES(made[plane][k], made[plane][k + 1]);             \
+                    OUT(other, k * s) = UPPER_HALVES(made[plane][k], made[plane][k + 1]);           \
+                }                                                                                   \
+                if ((radix) % 2) {                                                                  \
+                    const VECTOR left = made[plane][(radix) - 1];                                   \
+                    *(NAME(half) *)(one + ((radix) - 1) * s) = LOWER_HALF(left);                    \
+                    *(NAME(half) *)(other + ((radix) - 1) * s) = UPPER_HALF(left);                  \
+                }                                                                                   \
+            }                                                                                       \
+        }
+#else
+#define TWO_GROUPS(radix, BUTTERFLY, LOAD)
+#endif
+
 /* Goes through all groups: the first is not turned. */
 #define GROUPS(radix, BUTTERFLY, LOAD)                                                              \
     {                                                                                               \
@@ -67,8 +97,10 @@ typedef REAL NAME(quarter) __attribute__((vector_size(LANES / 4 * sizeof(REAL)),
             const int64_t p = 0;                                                                    \
             GROUP(BUTTERFLY, UNTURNED)                                                              \
         }                                                                                           \
-        for (int64_t p = 1; p < m; p++) {                                                           \
-            LOAD(REAL)                                                                              \
+        int64_t p = 1;                                                                              \
+        TWO_GROUPS(radix, BUTTERFLY, LOAD)                                                          \
+        for (; p < m; p++) {                                                                        \
+            LOAD(LONE_ROOT)                                                                         \
             GROUP(BUTTERFLY, TURNED)                                                                \
         }                                                                                           \
     }
@@ -82,7 +114,7 @@ typedef REAL NAME(quarter) __attribute__((vector_size(LANES / 4 * sizeof(REAL)),
             typedef NAME(vector) VECTOR;                                                            \
             const int64_t p = next + LANES <= m ? next : m - LANES;                                 \
             VECTOR made[2][radix];                                                                  \
-            LOAD(VECTOR)                                                                            \
+            LOAD(ROOTS_BESIDE)                                                                      \
             LOADED(radix, BUTTERFLY)                                                                \
             for (int plane = 0; plane < 2; plane++) {                                               \
                 for (int width = 1; width < (radix); width *= 2) {                                  \
@@ -111,71 +143,23 @@ typedef REAL NAME(quarter) __attribute__((vector_size(LANES / 4 * sizeof(REAL)),
     const int64_t i = 0, d = m;                                                                     \
     BUTTERFLY(UNTURNED, UNTURNED)
 
-/* From pairs, whose planes are parted in registers. */
-#define PAIRS(radix, BUTTERFLY)                                                                     \
-    VECTOR given[2][radix];                                                                         \
-    for (int k = 0; k < (radix); k++) {                                                             \
-        const VECTOR one = IN(pairs, 2 * (p + k * m)), other = IN(pairs, 2 * (p + k * m) + LANES);  \
-        given[0][k] = EVEN(one, other);                                                             \
-        given[1][k] = ODD(one, other);                                                              \
-    }                                                                                               \
-    const REAL *xr = (const REAL *)given[swapped], *xi = (const REAL *)given[1 - swapped];          \
-    const int64_t i = 0, d = LANES;                                                                 \
-    BUTTERFLY(KEPT, ALIKE)
-#define LONE_PAIRS(radix, BUTTERFLY)                                                                \
-    REAL given[2][radix];                                                                           \
-    for (int k = 0; k < (radix); k++) {                                                             \
-        given[0][k] = pairs[2 * k * m];                                                             \
-        given[1][k] = pairs[2 * k * m + 1];                                                         \
-    }                                                                                               \
-    const REAL *xr = given[swapped], *xi = given[1 - swapped];                                      \
-    const int64_t i = 0, d = 1;                                                                     \
-    BUTTERFLY(UNTURNED, UNTURNED)
-
-#define FROM_PAIRS(stem) NAME(stem)(int64_t m, const REAL *restrict pairs, int swapped,             \
-    REAL *restrict yr, REAL *restrict yi, const REAL *restrict w)
-
-/* The last pass of a lone transform: its results are scaled, and stored as pairs. */
-#define PAIRED(k, real, imaginary, wr, wi)                                                          \
-    {                                                                                               \
-        const VECTOR x = (real) * scale, y = (imaginary) * scale;                                   \
-        OUT(pairs, 2 * (i + (k) * s)) = swapped ? LOW(y, x) : LOW(x, y);                            \
-        OUT(pairs, 2 * (i + (k) * s) + LANES) = swapped ? HIGH(y, x) : HIGH(x, y);                  \
-    }
-#define LAST(BUTTERFLY)                                                                             \
-    {                                                                                               \
-        typedef NAME(vector) VECTOR;                                                                \
-        const int64_t d = s;                                                                        \
-        if (swapped) {                                                                              \
-            const int swapped = 1;                                                                  \
-            for (int64_t i = 0; i < s; i += LANES) {                                                \
-                BUTTERFLY(PAIRED, PAIRED)                                                           \
-            }                                                                                       \
-        } else {                                                                                    \
-            const int swapped = 0;                                                                  \
-            for (int64_t i = 0; i < s; i += LANES) {                                                \
-                BUTTERFLY(PAIRED, PAIRED)                                                           \
-            }                                                                                       \
-        }                                                                                           \
-    }
-#define TO_PAIRS(stem) NAME(stem)(int64_t s, const REAL *restrict xr, const REAL *restrict xi,      \
-    REAL *restrict pairs, int swapped, REAL scale)
-
 #define GROUPS_OR_FIRST(radix, BUTTERFLY, LOAD)                                                     \
     if (s == 1 && m >= LANES)                                                                       \
         FIRST(radix, BUTTERFLY, LOAD, PLANES, LONE_PLANES)                                          \
     else                                                                                            \
         GROUPS(radix, BUTTERFLY, LOAD)
 
-/* Roots of a group, or, with vectors, of neighbouring ones. */
-#define ROOT(type, k)                                                                               \
-    const type w##k##r = *(const type *)(w + (2 * (k) - 2) * m + p);                                \
-    const type w##k##i = *(const type *)(w + (2 * (k) - 1) * m + p);
-#define ROOTS_2(type) ROOT(type, 1)
-#define ROOTS_3(type) ROOTS_2(type) ROOT(type, 2)
-#define ROOTS_4(type) ROOTS_3(type) ROOT(type, 3)
-#define ROOTS_5(type) ROOTS_4(type) ROOT(type, 4)
-#define ROOTS_8(type) ROOTS_5(type) ROOT(type, 5) ROOT(type, 6) ROOT(type, 7)
+/* Roots of a group; of two, half a vector each; and of neighbouring ones. */
+#define LONE_ROOT(at) (*(at))
+#define ROOTS_BESIDE(at) IN(at, 0)
+#define ROOT(FETCHED, k)                                                                            \
+    const __auto_type w##k##r = FETCHED(w + (2 * (k) - 2) * m + p);                                 \
+    const __auto_type w##k##i = FETCHED(w + (2 * (k) - 1) * m + p);
+#define ROOTS_2(FETCHED) ROOT(FETCHED, 1)
+#define ROOTS_3(FETCHED) ROOTS_2(FETCHED) ROOT(FETCHED, 2)
+#define ROOTS_4(FETCHED) ROOTS_3(FETCHED) ROOT(FETCHED, 3)
+#define ROOTS_5(FETCHED) ROOTS_4(FETCHED) ROOT(FETCHED, 4)
+#define ROOTS_8(FETCHED) ROOTS_5(FETCHED) ROOT(FETCHED, 5) ROOT(FETCHED, 6) ROOT(FETCHED, 7)
 
 #define BUTTERFLY_2(PUT, SET)                                                                       \
     const VECTOR ar = IN(xr, i), ai = IN(xi, i), br = IN(xr, i + d), bi = IN(xi, i + d);            \
@@ -183,7 +167,6 @@ typedef REAL NAME(quarter) __attribute__((vector_size(LANES / 4 * sizeof(REAL)),
     PUT(1, (ar - br), (ai - bi), w1r, w1i)
 
 static TARGET void PASS(pass_2) { GROUPS_OR_FIRST(2, BUTTERFLY_2, ROOTS_2) }
-static TARGET void TO_PAIRS(last_2) { LAST(BUTTERFLY_2) }
 
 #define BUTTERFLY_3(PUT, SET)                                                                       \
     const VECTOR ar = IN(xr, i), ai = IN(xi, i);                                                    \
@@ -196,7 +179,6 @@ static TARGET void TO_PAIRS(last_2) { LAST(BUTTERFLY_2) }
     PUT(2, (hr - ti), (hi + tr), w2r, w2i)
 
 static TARGET void PASS(pass_3) { GROUPS(3, BUTTERFLY_3, ROOTS_3) }
-static TARGET void TO_PAIRS(last_3) { LAST(BUTTERFLY_3) }
 
 /* The four sums of every other of eight numbers, or of four that lie `by` * d apart. */
 #define FOUR(from, by, name)                                                                        \
@@ -221,11 +203,6 @@ static TARGET void TO_PAIRS(last_3) { LAST(BUTTERFLY_3) }
     PUT(3, a3r, a3i, w3r, w3i)
 
 static TARGET void PASS(pass_4) { GROUPS_OR_FIRST(4, BUTTERFLY_4, ROOTS_4) }
-static TARGET void FROM_PAIRS(first_4)
-{
-    FIRST(4, BUTTERFLY_4, ROOTS_4, PAIRS, LONE_PAIRS)
-}
-static TARGET void TO_PAIRS(last_4) { LAST(BUTTERFLY_4) }
 
 #define HALF_TURN (REAL)0.70710678118654752440
 
@@ -244,11 +221,6 @@ static TARGET void TO_PAIRS(last_4) { LAST(BUTTERFLY_4) }
     PUT(7, (a3r - c3r), (a3i - c3i), w7r, w7i)
 
 static TARGET void PASS(pass_8) { GROUPS_OR_FIRST(8, BUTTERFLY_8, ROOTS_8) }
-static TARGET void FROM_PAIRS(first_8)
-{
-    FIRST(8, BUTTERFLY_8, ROOTS_8, PAIRS, LONE_PAIRS)
-}
-static TARGET void TO_PAIRS(last_8) { LAST(BUTTERFLY_8) }
 
 /* cos and sin of a fifth and of two fifths of a turn */
 #define C1 (REAL)0.30901699437494742410
@@ -273,12 +245,6 @@ static TARGET void TO_PAIRS(last_8) { LAST(BUTTERFLY_8) }
     PUT(4, (ur - gi), (ui + gr), w4r, w4i)
 
 static TARGET void PASS(pass_5) { GROUPS(5, BUTTERFLY_5, ROOTS_5) }
-static TARGET void TO_PAIRS(last_5) { LAST(BUTTERFLY_5) }
-
-#undef C1
-#undef C2
-#undef S1
-#undef S2
 
 /* Any odd radix: `roots` has the cosines and sines of k / radix turns. The r sums are made of pairs
    that lie opposite to each other. */
@@ -339,6 +305,7 @@ static TARGET void NAME(pass_odd)(int64_t m, int64_t s, const REAL *restrict xr,
     }
 }
 
+#include "fourier_ends.h"
 #include "fourier_lines.h"
 
 #undef IN
@@ -353,17 +320,15 @@ static TARGET void NAME(pass_odd)(int64_t m, int64_t s, const REAL *restrict xr,
 #undef WIDTHS
 #undef ODD_SUMS
 #undef GROUP
+#undef HALF_ROOT
+#undef TWO_GROUPS
 #undef GROUPS
 #undef FIRST
 #undef PLANES
 #undef LONE_PLANES
-#undef PAIRS
-#undef LONE_PAIRS
-#undef FROM_PAIRS
-#undef PAIRED
-#undef LAST
-#undef TO_PAIRS
 #undef GROUPS_OR_FIRST
+#undef LONE_ROOT
+#undef ROOTS_BESIDE
 #undef ROOT
 #undef ROOTS_2
 #undef ROOTS_3
@@ -375,6 +340,10 @@ static TARGET void NAME(pass_odd)(int64_t m, int64_t s, const REAL *restrict xr,
 #undef BUTTERFLY_4
 #undef BUTTERFLY_5
 #undef BUTTERFLY_8
+#undef C1
+#undef C2
+#undef S1
+#undef S2
 #undef FOUR
 #undef HALF_TURN
 #undef LOW
@@ -382,6 +351,11 @@ static TARGET void NAME(pass_odd)(int64_t m, int64_t s, const REAL *restrict xr,
 #undef EVEN
 #undef ODD
 #undef BACK
+#undef CONCATENATED
+#undef LOWER_HALVES
+#undef UPPER_HALVES
+#undef LOWER_HALF
+#undef UPPER_HALF
 #undef LANES
 #undef REAL
 #undef NAME

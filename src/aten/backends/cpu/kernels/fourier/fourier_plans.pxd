@@ -13,6 +13,14 @@ cdef extern from "fourier_structures.h" nogil:
         int64_t* tables
         const void* roots
 
+cdef enum:
+    # Bytes; vectors of planes that begin there lie in one each.
+    CACHE_LINE = 64
+
+cdef inline void* at_cache_line(void* memory) noexcept nogil:
+    """The first cache line from `memory` on."""
+    return <void*>((<size_t>memory + CACHE_LINE - 1) // CACHE_LINE * CACHE_LINE)
+
 cdef struct Plan:
     int64_t length
     bint wide                   # computed in float64
@@ -65,11 +73,20 @@ cdef void floats_abreast(const aten_passes* passes, const float* pairs, int64_t 
 cdef void doubles_abreast(const aten_passes* passes, const double* pairs, int64_t apart,
                           const double* roots, double* out, int64_t out_apart, int swapped,
                           double scale, double* a, double* b) noexcept nogil
+# `lanes` columns of pairs, whose rows lie `apart`, to such columns, scaled. Returns whether they are as
+# many as a vector's lanes, or several times that, and the first and the last pass of a kind that can.
+cdef int floats_beside(const aten_passes* passes, int64_t lanes, const float* pairs, int64_t apart,
+                       float* out, int64_t out_apart, int swapped, float scale, float* a,
+                       float* b) noexcept nogil
+cdef int doubles_beside(const aten_passes* passes, int64_t lanes, const double* pairs, int64_t apart,
+                        double* out, int64_t out_apart, int swapped, double scale, double* a,
+                        double* b) noexcept nogil
 # One line, whose parts are exchanged if `swapped`: to pairs, scaled, or, to no `out`, to planes.
-cdef int lone_floats(const Plan* plan, const float* pairs, float* out, int swapped, float scale,
-                     float* a, float* b, int* failed) noexcept nogil
-cdef int lone_doubles(const Plan* plan, const double* pairs, double* out, int swapped, double scale,
-                      double* a, double* b, int* failed) noexcept nogil
+# `following` is read next.
+cdef int lone_floats(const Plan* plan, const float* pairs, const float* following, float* out,
+                     int swapped, float scale, float* a, float* b, int* failed) noexcept nogil
+cdef int lone_doubles(const Plan* plan, const double* pairs, const double* following, double* out,
+                     int swapped, double scale, double* a, double* b, int* failed) noexcept nogil
 cdef void spectrum_floats(const float* real, const float* imaginary, int64_t count,
                           const float* roots, float halved, float* pairs) noexcept nogil
 cdef void spectrum_doubles(const double* real, const double* imaginary, int64_t count,

@@ -52,11 +52,19 @@ cdef extern from "fourier_levels.h" nogil:
     void aten_doubles_abreast(const aten_passes* passes, const double* pairs, int64_t apart,
                               const double* roots, double* out, int64_t out_apart, int swapped,
                               double scale, double* a, double* b) noexcept
-    int aten_lone_floats(const aten_passes* passes, const float* pairs, float* out, int swapped,
+    int aten_lone_floats(const aten_passes* passes, const float* pairs, const float* following,
+                         float* out, int swapped,
                          float scale, float* a, float* b) noexcept
-    int aten_lone_doubles(const aten_passes* passes, const double* pairs, double* out, int swapped,
+    int aten_lone_doubles(const aten_passes* passes, const double* pairs, const double* following,
+                         double* out, int swapped,
                           double scale, double* a, double* b) noexcept
+    int aten_floats_beside(const aten_passes* passes, int64_t lanes, const float* pairs,
+                           int64_t apart, float* out, int64_t out_apart, int swapped, float scale,
+                           float* a, float* b) noexcept
     void aten_part_floats(const float* pairs, int64_t count, float* real, float* imaginary) noexcept
+    int aten_doubles_beside(const aten_passes* passes, int64_t lanes, const double* pairs,
+                           int64_t apart, double* out, int64_t out_apart, int swapped, double scale,
+                           double* a, double* b) noexcept
     void aten_part_doubles(const double* pairs, int64_t count, double* real,
                            double* imaginary) noexcept
     void aten_join_floats(const float* real, const float* imaginary, int64_t count, float scale,
@@ -490,8 +498,9 @@ cdef void _part_of_matrix(Matrix* matrix, int64_t begin, int64_t end, Real unuse
     cdef const Real* pairs = <const Real*>matrix.pairs
     cdef Real* made = <Real*>matrix.made
     cdef const Real* turns = <const Real*>plan.turns
-    cdef Real* room = <Real*>malloc(4 * max(high, wide) * abreast * sizeof(Real))
-    if room == NULL:
+    cdef char* memory = <char*>malloc(4 * max(high, wide) * abreast * sizeof(Real) + CACHE_LINE)
+    cdef Real* room = <Real*>at_cache_line(memory)
+    if memory == NULL:
         matrix.failed = 1
         return
     for index in range(begin, end):
@@ -510,7 +519,7 @@ cdef void _part_of_matrix(Matrix* matrix, int64_t begin, int64_t end, Real unuse
         else:
             aten_columns_of_doubles(&plan.columns.passes, wide, turns, given, pairs,
                                     matrix.swapped, out, pitch, first, count, room)
-    free(room)
+    free(memory)
 
 
 cdef int lines_abreast(int wide) noexcept nogil:
@@ -529,18 +538,30 @@ cdef void doubles_abreast(const aten_passes* passes, const double* pairs, int64_
     aten_doubles_abreast(passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
 
 
-cdef int lone_floats(const Plan* plan, const float* pairs, float* out, int swapped, float scale,
-                     float* a, float* b, int* failed) noexcept nogil:
+cdef int lone_floats(const Plan* plan, const float* pairs, const float* following, float* out,
+                     int swapped, float scale, float* a, float* b, int* failed) noexcept nogil:
     if plan.columns != NULL:
         return _by_matrix(plan, pairs, out, swapped, scale, a, b, failed)
-    return aten_lone_floats(&plan.passes, pairs, out, swapped, scale, a, b)
+    return aten_lone_floats(&plan.passes, pairs, following, out, swapped, scale, a, b)
 
 
-cdef int lone_doubles(const Plan* plan, const double* pairs, double* out, int swapped, double scale,
-                      double* a, double* b, int* failed) noexcept nogil:
+cdef int floats_beside(const aten_passes* passes, int64_t lanes, const float* pairs, int64_t apart,
+                       float* out, int64_t out_apart, int swapped, float scale, float* a,
+                       float* b) noexcept nogil:
+    return aten_floats_beside(passes, lanes, pairs, apart, out, out_apart, swapped, scale, a, b)
+
+
+cdef int lone_doubles(const Plan* plan, const double* pairs, const double* following, double* out,
+                     int swapped, double scale, double* a, double* b, int* failed) noexcept nogil:
     if plan.columns != NULL:
         return _by_matrix(plan, pairs, out, swapped, scale, a, b, failed)
-    return aten_lone_doubles(&plan.passes, pairs, out, swapped, scale, a, b)
+    return aten_lone_doubles(&plan.passes, pairs, following, out, swapped, scale, a, b)
+
+
+cdef int doubles_beside(const aten_passes* passes, int64_t lanes, const double* pairs, int64_t apart,
+                       double* out, int64_t out_apart, int swapped, double scale, double* a,
+                       double* b) noexcept nogil:
+    return aten_doubles_beside(passes, lanes, pairs, apart, out, out_apart, swapped, scale, a, b)
 
 
 cdef void spectrum_floats(const float* real, const float* imaginary, int64_t count,
