@@ -9,6 +9,7 @@ import pytest
 
 import aten
 from aten import nn
+from aten.compiler import ready
 from aten.export import export, load, save
 from aten.graph import mapping
 from aten.graph.errors import ArchiveError
@@ -111,6 +112,55 @@ def test_what_was_written_to_is_not_read(saved):
         weight = weight_of(load(saved))
         write(weight)
         assert reread(weight) is weight
+
+
+@on_linux
+@pytest.mark.parametrize(
+    ("factor", "in_place"),
+    [
+        (aten.rand(700, 1) + 0.5, True),
+        (aten.rand(()), True),
+        (aten.rand(600), True),
+        (aten.rand(1, 700, 1), False),
+        (aten.rand(700, 1, dtype=aten.float64), False),
+        (aten.rand(700, 1) > 0.5, False),
+        (aten.rand(700, 1, dtype=aten.complex64), False),
+    ],
+)
+def test_a_copy_is_scaled_where_it_lies(saved, factor, in_place, monkeypatch):
+    weight = weight_of(load(saved))
+    before = weight.clone()
+    copies = []
+    monkeypatch.setattr(ready, "reread", lambda one: copies.append(reread(one)) or copies[-1])
+    made = ready.scaled(weight, factor)
+    assert aten.equal(made, before * factor)
+    assert made.dtype is (before * factor).dtype
+    assert made.is_set_to(copies[0]) is in_place
+    assert aten.equal(weight, before)
+
+
+@on_linux
+def test_folded_weights_are_those_of_memory(tmp_path):
+    """A normalization's factors go to copies, not to what other results read."""
+    path = str(tmp_path / "program.pt2")
+    body = nn.Sequential(nn.Conv2d(256, 256, 3, padding=1), nn.BatchNorm2d(256)).eval()
+    body[1].running_var.uniform_(0.5, 2.0)
+
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = body
+
+        def forward(self, x):
+            return self.body(x), self.body[0].weight.sum(), aten.conv2d(x, self.body[0].weight)
+
+    x = aten.randn(1, 256, 6, 6)
+    save(export(Twice(), (x,)), path)
+    with aten.no_grad():
+        expected = aten.compile(Twice())(x)
+        run = aten.compile(load(path).module())
+        for _ in range(3):
+            assert all(map(aten.equal, run(x), expected))
 
 
 def test_what_lies_elsewhere_or_is_small_is_not_read(saved):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from aten.graph.mapping import MappedFile, reread
 from aten.graph.operators import resolve_graph
 from aten.graph.pytree import map_tensors
 from aten.graph.strip_products import product_once
+from aten.registry import ops
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _REREAD, _PRODUCT_ONCE = "mapping.reread", "strip_products.product_once"
+_SCALED, _SCALE = "ready.scaled", "aten.mul.Tensor"
 _VIEWS = frozenset({"aten.permute.default", "aten.t.default", "aten.transpose.int"})
 _STRIPS_PRODUCT, _STRIPS = "fused.strips_product.default", "fused.strips.default"
 
@@ -131,8 +134,7 @@ class Preparation:
         whole.subgraphs = graph.subgraphs
         whole.returns_single = graph.returns_single
         whole.nodes = made.nodes
-        own: dict[str, Any] = {_REREAD: reread, _PRODUCT_ONCE: product_once}
-        return Interpreter(whole, {**resolve_graph(self.graph), **functions, **own})
+        return Interpreter(whole, {**resolve_graph(self.graph), **functions, **_OWN})
 
     def __call__(self) -> tuple[Any, ...]:
         if self._guard is None or not self._guard.holds():
@@ -144,6 +146,78 @@ class Preparation:
             # In this order: another thread sees values that are at least as new.
             self._values, self._guard = tuple(values), guard
         return self._values
+
+
+def scaled(constant: Tensor, factor: Tensor) -> Tensor:
+    """Their product, in the memory of a copy that was read of the constant, if one was."""
+    copy = reread(constant)
+    takes_it = copy is not constant and _is_product_like(copy, factor)
+    multiply = ops.aten.mul_.Tensor if takes_it else ops.aten.mul.Tensor
+    return multiply(copy, factor)
+
+
+def _is_product_like(tensor: Tensor, factor: Tensor) -> bool:
+    """Whether their product lies in memory as the tensor does."""
+    sizes = tensor.shape[tensor.dim() - factor.dim() :]
+    return (
+        tensor.dtype is factor.dtype
+        and tensor.is_contiguous()
+        and factor.dim() <= tensor.dim()
+        and all(one in (1, size) for one, size in zip(factor.shape, sizes, strict=True))
+    )
+
+
+# What is no operator, by the targets of calls.
+_OWN: dict[str, Any] = {_REREAD: reread, _PRODUCT_ONCE: product_once, _SCALED: scaled}
+
+
+class _Reading:
+    """Calls over constants, which read copies of them that last as long as the calls.
+
+    Pages of mapped files need not be this process's for being read once.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._readers = Counter(one for node in graph.nodes for one in node.all_input_nodes)
+        self._read: dict[Node, Node] = {}
+
+    def add(self, node: Node, current: dict[Node, Node], nodes: list[Node]) -> Node:
+        """Append a call, and what reads its constants, to `nodes`; `current` has what stands for
+        those of the graph so far."""
+        if self._scales(node):
+            constant, factor = node.args
+            args: Any = (current[constant], self._source(factor, current, nodes))
+            made = Node(node.name, node.op, _SCALED, args, None, node.meta)
+        else:
+            sources = {one: self._source(one, current, nodes) for one in node.all_input_nodes}
+            made = _moved(node, sources)
+        nodes.append(made)
+        return made
+
+    def _scales(self, node: Node) -> bool:
+        """Whether it multiplies a constant that nothing else of the graph reads."""
+        return (
+            node.target == _SCALE
+            and len(node.all_input_nodes) == 2
+            and node.args[0].op == "placeholder"
+            and self._readers[node.args[0]] == 1
+        )
+
+    def _source(self, node: Node, current: dict[Node, Node], nodes: list[Node]) -> Node:
+        made = current[node]
+        if node.op != "placeholder":
+            return made
+        if node not in self._read:
+            read = Node(f"read_{node.name}", "call_function", _REREAD, (made,), None, node.meta)
+            self._read[node] = read
+            nodes.append(read)
+        return self._read[node]
+
+
+def _moved(node: Node, current: Mapping[Node, Node]) -> Node:
+    """The same call of what stands for its arguments."""
+    args, kwargs = (map_nodes(one, current.__getitem__) for one in (node.args, node.kwargs))
+    return Node(node.name, node.op, node.target, args, kwargs, node.meta)
 
 
 class _Sinking:
@@ -158,7 +232,7 @@ class _Sinking:
         self._order = {node: place for place, node in enumerate(constant.nodes)}
         self._places = places
         self._current: dict[Node, Node] = {}
-        self._read: dict[Node, Node] = {}
+        self._reading = _Reading(constant)
         self._windows: dict[Node, Node] = {}
 
     def add(self, node: Node) -> None:
@@ -171,7 +245,7 @@ class _Sinking:
         for one in node.all_input_nodes:
             if one in self._places and one not in self._current:
                 self._current[one] = self._computed(self._places[one])
-        self._append(node, self._current)
+        self._append(node)
 
     def _append_product(self, node: Node, matrix: Node) -> None:
         """A product with a matrix that is laid out while it is multiplied, a piece at a time."""
@@ -214,26 +288,15 @@ class _Sinking:
             missing.add(node)
             waiting += node.all_input_nodes
         for node in sorted(missing, key=self._order.__getitem__):
-            inputs = node.all_input_nodes
-            self._append(node, {one: self._source(one) for one in inputs})
+            if node.op == "placeholder":
+                self._append(node)
+            else:
+                self._current[node] = self._reading.add(node, self._current, self.nodes)
         return self._current[wanted]
 
-    def _source(self, node: Node) -> Node:
-        """What a call over constants reads: of a constant, a copy that lasts as long as it."""
-        made = self._current[node]
-        if node.op != "placeholder":
-            return made
-        if node not in self._read:
-            read = Node(f"read_{node.name}", "call_function", _REREAD, (made,), None, node.meta)
-            self._read[node] = read
-            self.nodes.append(read)
-        return self._read[node]
-
-    def _append(self, node: Node, current: dict[Node, Node]) -> None:
-        args, kwargs = (map_nodes(one, current.__getitem__) for one in (node.args, node.kwargs))
-        made = Node(node.name, node.op, node.target, args, kwargs, node.meta)
-        self._current[node] = made
-        self.nodes.append(made)
+    def _append(self, node: Node) -> None:
+        self._current[node] = _moved(node, self._current)
+        self.nodes.append(self._current[node])
 
 
 class _Part:
@@ -252,17 +315,18 @@ class _Part:
             if node in read
         ]
         self.sources = [one for _, one in given]
-        results = list(enumerate(whole.output_node.args[0]))
-        self.places = [place for place, node in results if node in nodes]
+        results = whole.output_node.args[0]
+        self.places = [place for place, node in enumerate(results) if node in nodes]
         graph = Graph()
-        graph.nodes = [
-            *(node for node, _ in given),
-            *(node for node in whole.nodes if node in nodes),
-            Node(
-                "output", "output", "output", (tuple(node for _, node in results if node in nodes),)
-            ),
-        ]
-        self._interpreter = Interpreter(graph, resolve_graph(graph))
+        graph.nodes = [node for node, _ in given]
+        current = {node: node for node in graph.nodes}
+        reading = _Reading(whole)
+        for node in whole.nodes:
+            if node in nodes:
+                current[node] = reading.add(node, current, graph.nodes)
+        made = tuple(current[node] for node in results if node in nodes)
+        graph.nodes.append(Node("output", "output", "output", (made,)))
+        self._interpreter = Interpreter(graph, {**resolve_graph(whole), **_OWN})
 
     def size(self) -> int:
         """The bytes of what it reads."""
@@ -270,8 +334,7 @@ class _Part:
 
     def __call__(self) -> tuple[Any, ...]:
         with no_grad():
-            # Each is read this once: pages of mapped files need not be this process's for that.
-            return self._interpreter.run([reread(one) for one in self.sources])
+            return self._interpreter.run(self.sources)
 
 
 def _apart(graph: Graph) -> list[set[Node]]:
