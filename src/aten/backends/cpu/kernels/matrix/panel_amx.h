@@ -1,12 +1,14 @@
-/* Products of bfloat16 by the tile registers of Intel's AMX: sixteen rows times sixteen columns over
-   sixteen pairs in one instruction.
+/* Products of bfloat16 and of bytes by the tile registers of Intel's AMX: sixteen rows times
+   sixteen columns over sixteen pairs, or quads of bytes, in one instruction.
 
    Sums of an instruction's pairs begin at zero, those of first and of second numbers apart, and are
    added to what was there. So the depth is gone through in sixteens of pairs from its beginning on,
-   whatever the rows and columns: a row has the same bits alone and among others. What was summed
-   before is where sums start, and there is no addend. Included by panel_levels.h. */
+   whatever the rows and columns: a row has the same bits alone and among others. Those of bytes are
+   exact up to what 32 bits hold. What was summed before is where sums start; there is no addend.
+   Included by panel_levels.h. */
 
-#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,amx-tile,amx-bf16")))
+#define TARGET                                                                                   \
+    __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,amx-tile,amx-bf16,amx-int8")))
 
 enum { ATEN_AMX_SIDE = 16 };
 
@@ -43,7 +45,7 @@ aten_amx_reshape(int rows, int units, int *shaped)
 }
 
 static inline __attribute__((always_inline)) TARGET void
-aten_amx_take(const int vectors, const float *from, int64_t step)
+aten_amx_take(const int vectors, const uint32_t *from, int64_t step)
 {
     if (!from) {
         _tile_zero(0);
@@ -59,7 +61,7 @@ aten_amx_take(const int vectors, const float *from, int64_t step)
 }
 
 static inline __attribute__((always_inline)) TARGET void
-aten_amx_give(const int vectors, float *to, int64_t step)
+aten_amx_give(const int vectors, uint32_t *to, int64_t step)
 {
     _tile_stored(0, to, step);
     if (vectors > 1)
@@ -68,90 +70,22 @@ aten_amx_give(const int vectors, float *to, int64_t step)
         _tile_stored(2, to + 32, step);
 }
 
-static inline __attribute__((always_inline)) TARGET void
-aten_amx_add(const int vectors, const char *left, int64_t left_row, const char *right,
-             int64_t right_step)
-{
-    _tile_loadd(3, left, left_row);
-    _tile_loadd(4, right, right_step);
-    _tile_dpbf16ps(0, 3, 4);
-    if (vectors > 1) {
-        _tile_loadd(5, right + 64, right_step);
-        _tile_dpbf16ps(1, 3, 5);
-    }
-    if (vectors > 2) {
-        _tile_loadd(6, right + 128, right_step);
-        _tile_dpbf16ps(2, 3, 6);
-    }
-}
+#define NAME(stem) aten_amx_brains_##stem
+#define DOT(sums, left, right) _tile_dpbf16ps(sums, left, right)
+#define STRETCH ATEN_PANEL_STRETCH
+#include "panel_amx_strips.h"
 
-/* Up to sixteen rows of a strip, whose units follow each other. `shaped` is what registers are shaped
-   for. */
-static inline __attribute__((always_inline)) TARGET void
-aten_amx_rows(const int vectors, const aten_panel_tile *tile, const char *left, int64_t left_row,
-              int64_t first, int rows, int *shaped)
-{
-    float sums[ATEN_AMX_SIDE * 48] __attribute__((aligned(64)));
-    const int64_t whole = tile->units / ATEN_AMX_SIDE * ATEN_AMX_SIDE, rest = tile->units - whole;
-    const int64_t step = tile->out_row * 4;
-    const float *start = tile->start ? (const float *)tile->start + first * tile->out_row : NULL;
-    float *out = (float *)tile->out + first * tile->out_row;
-    int64_t k;
-    /* Without any units there are no shapes for them. */
-    aten_amx_reshape(rows, rest && !whole ? (int)rest : ATEN_AMX_SIDE, shaped);
-    aten_amx_take(vectors, start, step);
-    for (k = 0; k < whole; k += ATEN_AMX_SIDE)
-        aten_amx_add(vectors, left + 4 * k, left_row, tile->right + k * tile->right_step,
-                     tile->right_step);
-    if (rest) {
-        if (whole) {
-            aten_amx_give(vectors, sums, 192);
-            aten_amx_reshape(rows, (int)rest, shaped);
-            aten_amx_take(vectors, sums, 192);
-        }
-        aten_amx_add(vectors, left + 4 * whole, left_row, tile->right + whole * tile->right_step,
-                     tile->right_step);
-    }
-    aten_amx_give(vectors, out, step);
-}
-
-/* All rows of a strip. Rows whose units lie side by side, sixteen rows in a `group` of so many bytes,
-   are brought into runs first. */
-static TARGET void aten_amx_strip(const aten_panel_tile *tile, int64_t rows, int64_t columns,
-                                  int64_t group)
-{
-    uint32_t turned[ATEN_AMX_SIDE * ATEN_PANEL_STRETCH];
-    const int vectors = (int)((columns + 15) / 16);
-    int shaped = 0;
-    int64_t row, k, i;
-    for (row = 0; row < rows; row += ATEN_AMX_SIDE) {
-        const int count = rows - row < ATEN_AMX_SIDE ? (int)(rows - row) : ATEN_AMX_SIDE;
-        const char *left = tile->left + row * tile->left_row;
-        int64_t left_row = tile->left_row;
-        if (group) {
-            left = tile->left + row / ATEN_AMX_SIDE * group;
-            for (k = 0; k < tile->units; k++)
-                for (i = 0; i < count; i++)
-                    memcpy(turned + i * ATEN_PANEL_STRETCH + k,
-                           left + k * tile->left_step + i * tile->left_row, 4);
-            left = (const char *)turned;
-            left_row = ATEN_PANEL_STRETCH * 4;
-        }
-        if (vectors == 1)
-            aten_amx_rows(1, tile, left, left_row, row, count, &shaped);
-        else if (vectors == 2)
-            aten_amx_rows(2, tile, left, left_row, row, count, &shaped);
-        else
-            aten_amx_rows(3, tile, left, left_row, row, count, &shaped);
-    }
-    _tile_release();
-}
+/* The left bytes are signed, the right ones are not. */
+#define NAME(stem) aten_amx_quads_##stem
+#define DOT(sums, left, right) _tile_dpbsud(sums, left, right)
+#define STRETCH ATEN_QUADS_STRETCH
+#include "panel_amx_strips.h"
 
 /* A few rows times columns that lie as runs of memory: those are the left operand then. */
 static TARGET void aten_amx_columns(const aten_panel_columns *work)
 {
     uint32_t zipped[ATEN_AMX_SIDE * ATEN_PANEL_STRETCH];
-    float sums[ATEN_AMX_SIDE * ATEN_AMX_SIDE] __attribute__((aligned(64))) = {0};
+    uint32_t sums[ATEN_AMX_SIDE * ATEN_AMX_SIDE] __attribute__((aligned(64))) = {0};
     const int64_t rows = work->rows, step = rows * 4;
     const int64_t whole = work->units / ATEN_AMX_SIDE * ATEN_AMX_SIDE, rest = work->units - whole;
     int64_t first, k, row, i, units;
@@ -162,7 +96,7 @@ static TARGET void aten_amx_columns(const aten_panel_columns *work)
         const int count = work->columns - first < ATEN_AMX_SIDE ? (int)(work->columns - first)
                                                                 : ATEN_AMX_SIDE;
         const char *from = work->right + first * work->right_column;
-        float *out = (float *)work->out + first;
+        uint32_t *out = (uint32_t *)work->out + first;
         int begun = work->adds;
         if (begun)
             for (row = 0; row < rows; row++)
@@ -173,7 +107,7 @@ static TARGET void aten_amx_columns(const aten_panel_columns *work)
             aten_amx_shape(count, k < whole ? ATEN_AMX_SIDE : (int)rest, (int)rows);
             aten_amx_take(1, begun ? sums : NULL, 64);
             for (i = k; i < k + units; i += ATEN_AMX_SIDE)
-                aten_amx_add(1, from + 4 * i, work->right_column,
+                aten_amx_brains_add(1, from + 4 * i, work->right_column,
                              (const char *)(zipped + i * rows), step);
             aten_amx_give(1, sums, 64);
             begun = 1;
@@ -189,7 +123,7 @@ static TARGET void aten_amx_columns(const aten_panel_columns *work)
 static int aten_may_use_amx(void)
 {
     enum { REQUEST = 0x1023, TILE_DATA = 18 };
-    if (!ATEN_MAY_USE(64, "amx-tile") || !ATEN_MAY_USE(64, "amx-bf16"))
+    if (!ATEN_MAY_USE(64, "amx-tile"))
         return 0;
     return syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
 }

@@ -470,21 +470,27 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
 #include <unistd.h>
 
 #include "panel_amx.h"
-static const aten_panel_tiles aten_panel_tiles_brains_amx = {16, 8, 4, {{NULL}}, aten_amx_strip};
-#define ATEN_HAS_BRAIN_TILES aten_may_use_amx()
+static const aten_panel_tiles aten_panel_tiles_brains_amx
+    = {16, 8, 4, {{NULL}}, aten_amx_brains_strip};
+static const aten_panel_tiles aten_panel_tiles_quads_amx
+    = {16, 8, 4, {{NULL}}, aten_amx_quads_strip};
+#define ATEN_HAS_BRAIN_TILES (aten_may_use_amx() && ATEN_MAY_USE(64, "amx-bf16"))
+#define ATEN_HAS_BYTE_TILES (aten_may_use_amx() && ATEN_MAY_USE(64, "amx-int8"))
 #else
 #define ATEN_HAS_BRAIN_TILES 0
+#define ATEN_HAS_BYTE_TILES 0
 #endif
 #endif
 
 static aten_panel_features aten_find_panel_features(void)
 {
-    aten_panel_features found = {0, 0, 0, 0};
+    aten_panel_features found = {0, 0, 0, 0, 0};
 #if defined(__x86_64__)
     __builtin_cpu_init();
     found.byte_sums = ATEN_MAY_USE(64, "avx512vnni");
     found.brain_sums = ATEN_HAS_FAST_BRAIN_DOTS;
     found.brain_tiles = ATEN_HAS_BRAIN_TILES;
+    found.byte_tiles = ATEN_HAS_BYTE_TILES;
     found.byte_permutes = ATEN_MAY_USE(64, "avx512vbmi");
 #endif
     return found;
@@ -600,12 +606,14 @@ static const aten_panel_tiles *aten_panel_tiles_of(int vector_bytes, aten_panel_
          &aten_panel_tiles_longs_64, &aten_panel_tiles_pairs_64, NULL, NULL}};
     if (vector_bytes == 64 && features.byte_sums && kind == ATEN_SHORT_PAIRS)
         return &aten_panel_tiles_pairs_vnni;
-    if (vector_bytes == 64 && features.byte_sums && kind == ATEN_BYTE_QUADS)
-        return &aten_panel_tiles_quads_vnni;
 #ifdef ATEN_KNOWS_AMX
+    if (vector_bytes == 64 && features.byte_tiles && kind == ATEN_BYTE_QUADS)
+        return &aten_panel_tiles_quads_amx;
     if (vector_bytes == 64 && features.brain_tiles && kind == ATEN_BRAIN_PAIRS)
         return &aten_panel_tiles_brains_amx;
 #endif
+    if (vector_bytes == 64 && features.byte_sums && kind == ATEN_BYTE_QUADS)
+        return &aten_panel_tiles_quads_vnni;
     if (vector_bytes == 64 && features.brain_sums && kind == ATEN_BRAIN_PAIRS)
         return &aten_panel_tiles_brains_64;
     if (vector_bytes >= 32)

@@ -53,7 +53,7 @@ cdef extern from "panel_structures.h" nogil:
         bint adds
     ctypedef void (*aten_panel_columns_function)(const aten_panel_columns*) noexcept nogil
     ctypedef struct aten_panel_features:
-        int byte_sums, brain_sums, byte_permutes, brain_tiles
+        int byte_sums, brain_sums, byte_permutes, brain_tiles, byte_tiles
     ctypedef struct aten_panel_factor:
         double real, imaginary
         int64_t whole
@@ -75,11 +75,10 @@ cdef extern from "panel_structures.h" nogil:
     int ATEN_FINISH_COMPLEX_DOUBLES
     enum:
         STRETCH "ATEN_PANEL_STRETCH"
+        # For four bytes a unit: their sums are exact, however they are cut.
+        STRETCH_OF_QUADS "ATEN_QUADS_STRETCH"
 
 cdef enum:
-    # Units of a stretch of the depth for four bytes a unit: their sums are exact, however they are
-    # cut.
-    STRETCH_OF_QUADS = 256
     # Rows of a left operand that lies by columns, packed together.
     LEFT_LANES = 16
 

@@ -44,8 +44,13 @@ enum {
     ATEN_FINISH_COMPLEX_DOUBLES
 };
 
-/* Units of a stretch of the depth, and the steps that these are of complex numbers. */
-enum { ATEN_PANEL_STRETCH = 128, ATEN_INTERLEAVED_STEPS = ATEN_PANEL_STRETCH / 2 };
+/* Units of a stretch of the depth, those of quads of bytes, and the steps that these are of complex
+   numbers. */
+enum {
+    ATEN_PANEL_STRETCH = 128,
+    ATEN_QUADS_STRETCH = 256,
+    ATEN_INTERLEAVED_STEPS = ATEN_PANEL_STRETCH / 2
+};
 
 typedef struct {
     /* Sums over `units` steps: they start at `start`, at `base`, which is a number for each row, or
@@ -136,7 +141,7 @@ typedef void (*aten_panel_finish)(const aten_panel_row *);
 
 /* What the processor has besides vectors of 64 bytes. */
 typedef struct {
-    int byte_sums, brain_sums, byte_permutes, brain_tiles;
+    int byte_sums, brain_sums, byte_permutes, brain_tiles, byte_tiles;
 } aten_panel_features;
 
 #endif
