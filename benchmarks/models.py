@@ -9,7 +9,9 @@ process of its own, float32, the idle ones stopped: aten eager and compiled, tor
 that is asked for, compiled, ONNX Runtime, OpenVINO. All answers must agree with torch's. The time
 from starting a process to its first output and the most memory that it used stand below: compiled,
 with what an earlier process kept; the same in the first process of all, whose cache is empty; and
-eagerly, with an empty cache, too.
+eagerly, with an empty cache, too. Beside them stands how long a model's operations take at the
+processor's measured peak (`processor_peak.py`): what no library undercuts but by algorithms that do
+with fewer, as Winograd's of 3×3 windows.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from processor_peak import operations_per_second
 from timing import Case, Result, geometric_mean, show
 from workers import Worker, WorkerError
 
@@ -60,6 +63,8 @@ SUBJECTS = {
 }
 # How much sooner than torch's the first output is to be there.
 LEAST_START = 5.0
+# What a row calls the time of a model's operations at the processor's peak.
+AT_PEAK = "its operations at the peak"
 # By what: the least geometric mean of its times over ours, compiled.
 PROMISED = {TORCH: 3.0, TORCH_COMPILED: 2.5, "ONNX Runtime": 1.1, "OpenVINO": 1.0}
 
@@ -78,12 +83,13 @@ def measured(chosen: Iterable[Case], settings: Settings = Settings()) -> list[Re
     names = [case.name for case in chosen]
     kept = os.environ.get("BENCHMARK_MODELS")
     _compile_bytecode()
+    peak = operations_per_second(settings.threads, _vector_bytes())
     with tempfile.TemporaryDirectory() as made:
         folder = Path(kept or made)
         folder.mkdir(exist_ok=True, parents=True)
         results: list[Result] = []
         for name in names:
-            found = _one(name, folder / _stem(name), settings)
+            found = _one(name, folder / _stem(name), settings, peak)
             show(found)
             results += found
     means = [_mean(f"{EAGER} and {TORCH}", results, 2.2)]
@@ -92,6 +98,7 @@ def measured(chosen: Iterable[Case], settings: Settings = Settings()) -> list[Re
         for other, least in PROMISED.items()
         if other != TORCH_COMPILED or settings.torch_compile
     ]
+    means.append(_mean(f"{AT_PEAK} and {TORCH}", results, None))
     return [*results, *means]
 
 
@@ -103,7 +110,14 @@ def _compile_bytecode() -> None:
     compileall.compile_dir(Path(found.origin).parent, quiet=2)
 
 
-def _mean(pair: str, results: list[Result], least: float) -> Result:
+def _vector_bytes() -> int:
+    """Of the vectors that the package uses on this processor."""
+    code = "from aten.backends.cpu.kernels.windows import direct; print(direct.vector_bytes())"
+    command = [sys.executable, "-c", code]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def _mean(pair: str, results: list[Result], least: float | None) -> Result:
     found = [one for one in results if one.name.endswith(f": {pair}") and not one.problem]
     return geometric_mean(f"models: {pair}, mean", found, least)
 
@@ -122,13 +136,13 @@ def _stem(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 
-def _one(name: str, stem: Path, settings: Settings) -> list[Result]:
-    """The rows of a model."""
+def _one(name: str, stem: Path, settings: Settings, peak: float) -> list[Result]:
+    """The rows of a model; `peak` in operations a second."""
     try:
         if not stem.with_suffix(".npz").exists():
             command = [sys.executable, __file__, "--export", name, str(stem)]
             subprocess.run(command, check=True, capture_output=True, text=True)
-        measurement = Measurement(name, stem, settings)
+        measurement = Measurement(name, stem, settings, peak)
         measurement.run()
     except subprocess.CalledProcessError as error:
         reason = (error.stderr.strip().splitlines() or ["export failed"])[-1]
@@ -148,12 +162,15 @@ class Measurement:
         cold: the same for the first process that compiles the model, whose cache is empty.
         first_calls: seconds of the first call, once the program is loaded.
         memory: the most bytes that a process had.
+        operations: those of a call, a multiplication and an addition being two.
     """
 
-    def __init__(self, name: str, stem: Path, settings: Settings) -> None:
+    def __init__(self, name: str, stem: Path, settings: Settings, peak: float) -> None:
         self.name = name
         self.stem = stem
         self.settings = settings
+        self.peak = peak
+        self.operations = 0
         self.problems: dict[str, str] = {}
         self.seconds: dict[str, list[float]] = {}
         self.starts: dict[str, float] = {}
@@ -193,6 +210,7 @@ class Measurement:
                 for subject in running:
                     self.seconds[subject].append(workers[subject].ask("time"))
             self.memory = {subject: workers[subject].ask("memory") for subject in running}
+            self.operations = workers[EAGER].ask("operations")
         finally:
             for worker in workers.values():
                 worker.end()
@@ -224,6 +242,7 @@ class Measurement:
                 row.ratio = statistics.median(o / m for o, m in zip(other, mine, strict=True))
             if row.problem or row.ratio is not None:
                 found.append(row)
+        found.append(self._at_peak())
         found.append(self._row("start to first output", self.starts, TORCH, "s"))
         found[-1].least_ratio = LEAST_START
         for what, seconds in (
@@ -238,6 +257,12 @@ class Measurement:
             found.append(self._row("first call, compiled", self.first_calls, TORCH_COMPILED, "s"))
         found.append(self._row("peak memory", self.memory, TORCH, "MB", 1e-6))
         return found
+
+    def _at_peak(self) -> Result:
+        seconds, other = self.operations / self.peak, statistics.median(self.seconds[TORCH])
+        row = Result(f"{self.name}: {AT_PEAK} and {TORCH}", "ms", headline=False)
+        row.aten, row.torch, row.ratio = 1e3 * seconds, 1e3 * other, other / seconds
+        return row
 
     def _row(
         self, what: str, numbers: dict[str, float], other: str, unit: str, scale: float = 1
@@ -265,8 +290,8 @@ _loaded: list[Callable[[], Any]] = []
 
 
 def answer(lib: Any, what: str, *given: Any) -> Any:
-    """What the measuring process asks for: to load a model, its first output, a time, or the most
-    memory so far. Loading gives the seconds of the first call."""
+    """What the measuring process asks for: to load a model, its first output, a time, the most
+    memory so far, or the operations of a call. Loading gives the seconds of the first call."""
     if what == "load":
         warnings.simplefilter("ignore")
         load = {"aten": _program, "torch": _program, "onnxruntime": _session}
@@ -282,6 +307,10 @@ def answer(lib: Any, what: str, *given: Any) -> Any:
     (call,) = _loaded
     if what == "output":
         return call()
+    if what == "operations":
+        with lib.profiler.profile(with_flops=True) as profiled:
+            call()
+        return sum(one.flops or 0 for one in profiled.events() if one.cpu_parent is None)
     # What is done once more after the first call, in any library, is no part of a round.
     once = min(_seconds(call, 1) for _ in range(2))
     return _seconds(call, max(1, int(SECONDS_PER_ROUND / once)))
