@@ -20,6 +20,7 @@ from aten.backends.plans import Memory, Parts, plan_graph, plan_steps
 from aten.backends.prims import function_of
 from aten.backends.streams import current_stream
 from aten.backends.structural_loops import check_indices, lowered
+from aten.backends.terms import LaunchTerms
 from aten.loops.pipeline import prepare
 from aten.loops.program import Program
 from aten.loops.structural import LOWERED
@@ -43,10 +44,7 @@ class Part:
 class Launch:
     """One run of generated code.
 
-    `code` is what the generator made of `program`. `sizes` are those of the kept dimensions, the
-    innermost first, and `strides` for each of them one per operand, in bytes. `reduced` is as the
-    program wants it: how many elements are folded, the sizes of the reduced dimensions, each
-    operand's strides along them, then the program's numbers; of a map the numbers alone.
+    `code` is what the generator made of `program`. The others are those of `LaunchTerms`.
     """
 
     label: str
@@ -157,20 +155,8 @@ class _Launched:
             programs.append(program)
             return generator(program), None
 
-        def launch(
-            label: str,
-            code: Any,
-            owner: Any,
-            sizes: Sequence[int],
-            strides: Sequence[Sequence[int]],
-            reduced: Sequence[int],
-            sources: Sequence[int],
-            offsets: Sequence[int],
-            work: int,
-        ) -> Launch:
-            steps = tuple(map(tuple, strides))
-            placed = tuple(sources), tuple(offsets), work
-            return Launch(label, code, programs[-1], tuple(sizes), steps, tuple(reduced), *placed)
+        def launch(terms: LaunchTerms, code: Any, owner: Any) -> Launch:
+            return Launch(code=code, program=programs[-1], **terms._asdict())
 
         parts = Parts(_Plan, launch)
         common: dict[str, Any] = {

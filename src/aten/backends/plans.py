@@ -16,6 +16,7 @@ from typing import Any
 from aten._core.base.dtypes import DTYPES, dtype
 from aten.backends.cpu.kernels.folding.plan import Launch, Plan
 from aten.backends.cpu.target import HOST
+from aten.backends.terms import LaunchTerms
 from aten.loops.addressing import indices_of, is_placed, windows_of
 from aten.loops.geometry import (
     Dimension,
@@ -180,7 +181,10 @@ def _filling(graph: Graph, step: Step) -> Graph:
 
 @dataclass(frozen=True)
 class Parts:
-    """What plans and launches are: the CPU's know addresses."""
+    """What plans and launches are: the CPU's know addresses.
+
+    A launch is made of its terms, its code and what owns that.
+    """
 
     plan: Callable[..., Any] = Plan
     launch: Callable[..., Any] = Launch
@@ -277,22 +281,21 @@ class _Builder:
             ),
             costly=self.target.costly,
         )
-        address, owner = self.generate(program)
+        code, owner = self.generate(program)
         count = _product(dimension.size for dimension in reduced)
         words = [count if extent is None else extent, *(one.size for one in reduced)]
         for place in range(len(nodes)):
             words += [dimension.strides[place] for dimension in reduced]
-        launch: Launch = self.parts.launch(
+        terms = LaunchTerms(
             graph.name,
-            address,
-            owner,
-            [dimension.size for dimension in reversed(kept)],
-            [dimension.strides for dimension in reversed(kept)],
-            [*(words if folded else []), *self.numbers],
-            [memory.source for memory in memories],
-            offsets or [0] * len(nodes),
-            count * max(1, len(graph.nodes()) // 4),
+            sizes=tuple(dimension.size for dimension in reversed(kept)),
+            strides=tuple(tuple(dimension.strides) for dimension in reversed(kept)),
+            reduced=(*(words if folded else ()), *self.numbers),
+            sources=tuple(memory.source for memory in memories),
+            offsets=tuple(offsets or [0] * len(nodes)),
+            work=count * max(1, len(graph.nodes()) // 4),
         )
+        launch: Launch = self.parts.launch(terms, code, owner)
         return launch
 
     def _worth_cutting(self) -> bool:

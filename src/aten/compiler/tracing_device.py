@@ -7,7 +7,7 @@ the CPU's kernels over them, in order.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from aten.backends.cpu.codegen import compile_program, lacking
 from aten.backends.cpu.target import HOST
 from aten.backends.launching import Launch, Part
 from aten.backends.plans import Memory, Parts, plan_graph
+from aten.backends.terms import LaunchTerms
 from aten.graph.writing.payloads import bytes_of
 from aten.loops.pipeline import prepare
 from aten.loops.program import Program
@@ -27,6 +28,8 @@ from aten.registry import ops
 
 NAME = "traced"
 _COMPONENT = "PrivateUse3"
+# A launch of a plan, and the text of its kernel's program.
+_Launched = tuple[LaunchTerms, str]
 # By the text of a program, which of its operands it writes to.
 _written: dict[str, tuple[int, ...]] = {}
 
@@ -132,7 +135,7 @@ class TracingDevice(DeviceBackend):
 
     def run(
         self,
-        planned: tuple[list[Mapping[str, Any]], Sequence[Any]],
+        planned: tuple[list[_Launched], Sequence[Any]],
         inputs: Sequence[Tensor],
         outputs: Sequence[Tensor],
     ) -> None:
@@ -143,17 +146,15 @@ class TracingDevice(DeviceBackend):
             for element, sizes, strides in temporaries
         ]
         every = [*inputs, *outputs, *made]
-        for one in launches:
+        for terms, program in launches:
             places = [
                 (
                     handle_of(every[source]),
                     every[source].storage_offset() * every[source].itemsize + offset,
                 )
-                for source, offset in zip(one["sources"], one["offsets"], strict=True)
+                for source, offset in zip(terms.sources, terms.offsets, strict=True)
             ]
-            self.launches.append(
-                Traced(one["program"], one["sizes"], one["strides"], one["reduced"], places)
-            )
+            self.launches.append(Traced(program, terms.sizes, terms.strides, terms.reduced, places))
 
 
 def handle_of(tensor: Tensor) -> Buffer:
@@ -184,30 +185,13 @@ def prepared(graph: Graph) -> Graph:
 
 
 def _planned(
-    launches: list[Mapping[str, Any]], outputs: Sequence[Any], temporaries: Sequence[Any], *_: Any
-) -> tuple[list[Mapping[str, Any]], Sequence[Any]]:
+    launches: list[_Launched], outputs: Sequence[Any], temporaries: Sequence[Any], *_: Any
+) -> tuple[list[_Launched], Sequence[Any]]:
     return launches, temporaries
 
 
-def _launch(
-    label: str,
-    program: str,
-    owner: None,
-    sizes: Sequence[int],
-    strides: Sequence[Sequence[int]],
-    reduced: Sequence[int],
-    sources: Sequence[int],
-    offsets: Sequence[int],
-    work: int,
-) -> Mapping[str, Any]:
-    return {
-        "program": program,
-        "sizes": sizes,
-        "strides": strides,
-        "reduced": reduced,
-        "sources": sources,
-        "offsets": offsets,
-    }
+def _launch(terms: LaunchTerms, program: str, owner: None) -> _Launched:
+    return terms, program
 
 
 _device: list[TracingDevice] = []

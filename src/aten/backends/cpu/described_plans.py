@@ -13,6 +13,7 @@ from aten._core.base.dtypes import DTYPES, dtype, get_default_dtype
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu import brought
 from aten.backends.cpu.kernels.folding.plan import Launch, Plan
+from aten.backends.terms import LaunchTerms
 
 # Plans that are noted: a process with more of them is after something else than one program.
 _MOST_PLANS = 512
@@ -48,8 +49,8 @@ def plan_of(call: str) -> Plan | None:
         found = brought.kernels.get(bytes.fromhex(one["kernel"]))
         if found is None:
             return None
-        walk = (one["sizes"], one["strides"], one["reduced"], one["sources"], one["offsets"])
-        launches.append(Launch(one["label"], *found, *walk, one["work"]))
+        terms = LaunchTerms(*(one[name] for name in LaunchTerms._fields))
+        launches.append(Launch(terms, *found))
     outputs, temporaries = (list(map(_fresh, told[kind])) for kind in ("outputs", "temporaries"))
     about = (told["inputs"], told["single"], told["device_type"])
     return Plan(launches, outputs, temporaries, *about, executes=True)
@@ -74,31 +75,10 @@ class Notes:
         self._kernel = brought.digest(str(program)).hex()
         return self._generate(program)
 
-    def launch(
-        self,
-        label: str,
-        address: int,
-        owner: object,
-        sizes: Sequence[int],
-        strides: Sequence[Sequence[int]],
-        reduced: Sequence[int],
-        sources: Sequence[int],
-        offsets: Sequence[int],
-        work: int,
-    ) -> Launch:
+    def launch(self, terms: LaunchTerms, address: int, owner: object) -> Launch:
         """See `Launch`."""
-        noted = {
-            "label": label,
-            "kernel": self._kernel,
-            "sizes": list(sizes),
-            "strides": [list(one) for one in strides],
-            "reduced": list(reduced),
-            "sources": list(sources),
-            "offsets": list(offsets),
-            "work": work,
-        }
-        self._launches.append(noted)
-        return Launch(label, address, owner, sizes, strides, reduced, sources, offsets, work)
+        self._launches.append({"kernel": self._kernel, **terms._asdict()})
+        return Launch(terms, address, owner)
 
     def plan(
         self,

@@ -12,6 +12,7 @@ from aten._core.base.keys import DispatchKey
 from aten.backends.cpu import brought
 from aten.backends.plans import Parts
 from aten.backends.structured import loop_backend
+from aten.backends.terms import LaunchTerms
 from aten.compiler.files.frozen import require_inside
 from aten.compiler.fusing import FusedGroup
 from aten.compiler.rewrites.rewriting import described
@@ -38,32 +39,22 @@ def written_group(group: FusedGroup) -> Written:
         programs.append(program)
         return brought.digest(str(program)).hex(), None
 
-    def launch(
-        label: str,
-        kernel: str,
-        owner: None,
-        sizes: Sequence[int],
-        strides: Sequence[Sequence[int]],
-        reduced: Sequence[int],
-        sources: Sequence[int],
-        offsets: Sequence[int],
-        work: int,
-    ) -> Written:
+    def launch(terms: LaunchTerms, kernel: str, owner: None) -> Written:
         program = programs[-1]
         rank = program.reduced_rank
-        first = 1 + rank * (1 + len(sources)) if rank else 0
+        first = 1 + rank * (1 + len(terms.sources)) if rank else 0
         elements = _elements(program)
         return {
             "kernel": kernel,
-            "sizes": list(sizes),
-            "strides": [list(one) for one in strides],
-            "reduced": list(reduced[:first]),
-            "numbers": list(reduced[first:]) if elements else [],
+            "sizes": list(terms.sizes),
+            "strides": [list(one) for one in terms.strides],
+            "reduced": list(terms.reduced[:first]),
+            "numbers": list(terms.reduced[first:]) if elements else [],
             "elements": elements,
             "rank": rank,
-            "sources": list(sources),
-            "offsets": list(offsets),
-            "work": work,
+            "sources": list(terms.sources),
+            "offsets": list(terms.offsets),
+            "work": terms.work,
         }
 
     tensors = [described(one.meta["val"]) for one in group.inputs]

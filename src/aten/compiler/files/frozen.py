@@ -19,6 +19,7 @@ from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.making import tensor_from_buffer
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.folding.plan import FusedKernel, Launch, Plan, is_plain
+from aten.backends.terms import LaunchTerms
 from aten.compiler import state
 
 TYPE_CHECKING = False
@@ -167,17 +168,16 @@ def _launch(
     owner: object,
 ) -> Launch:
     require_inside(written, tensors)
-    return Launch(
+    terms = LaunchTerms(
         label,
-        kernels[written["kernel"]],
-        owner,
-        written["sizes"],
-        written["strides"],
-        [*written["reduced"], *written["numbers"]],
-        written["sources"],
-        written["offsets"],
-        written["work"],
+        sizes=written["sizes"],
+        strides=written["strides"],
+        reduced=(*written["reduced"], *written["numbers"]),
+        sources=written["sources"],
+        offsets=written["offsets"],
+        work=written["work"],
     )
+    return Launch(terms, kernels[written["kernel"]], owner)
 
 
 def require_inside(written: Mapping[str, Any], tensors: Sequence[Described]) -> None:

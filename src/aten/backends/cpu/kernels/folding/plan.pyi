@@ -4,21 +4,11 @@ from typing import Any
 from aten._core.base.dtypes import dtype
 from aten._core.dispatch.dispatcher import Kernel, OpOverload
 from aten._core.tensor.tensor import Tensor
+from aten.backends.terms import LaunchTerms
 
 class Launch:
     label: str
-    def __init__(
-        self,
-        label: str,
-        address: int,
-        owner: object,
-        sizes: Sequence[int],
-        strides: Sequence[Sequence[int]],
-        reduced: Sequence[int],
-        sources: Sequence[int],
-        offsets: Sequence[int],
-        work: int,
-    ) -> None: ...
+    def __init__(self, terms: LaunchTerms, address: int, owner: object) -> None: ...
 
 class Plan:
     def __init__(

@@ -52,18 +52,17 @@ cdef enum:
 cdef class Launch:
     """One kernel launch: a walk whose addresses are filled in when the plan runs.
 
-    `sizes` of the kept dimensions, innermost first; `strides` in bytes, for each of those
-    dimensions one per operand; `reduced` as the kernel wants it; `sources`, for each operand the
-    number of a plan's tensor, counting inputs, then outputs, then temporaries; `offsets` in bytes
-    from that tensor's first element; `work`, elements touched per kept point.
+    `terms` are `LaunchTerms`; `owner` keeps the code at `address`.
     """
 
     def __cinit__(self):
         self.reduced = NULL
 
-    def __init__(self, str label, size_t address, owner, sizes, strides, reduced, sources,
-                 offsets, int64_t work):
+    def __init__(self, terms, size_t address, owner):
         cdef int dim, place
+        cdef str label
+        cdef int64_t work
+        label, sizes, strides, reduced, sources, offsets, work = terms
         if len(sizes) > MAXIMUM_DIMS or len(sources) > MAXIMUM_OPERANDS:
             raise ValueError(f"launch of {label}: too many dimensions or operands")
         self.label = label
