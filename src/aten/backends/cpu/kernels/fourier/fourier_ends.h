@@ -151,26 +151,38 @@
             }                                                                                       \
     }
 
+#define BEGINNINGS(radix)                                                                           \
+    FROM_LINE(radix, BUTTERFLY_##radix, ROOTS_##radix)                                              \
+    FROM_COLUMNS(radix, BUTTERFLY_##radix, ROOTS_##radix)
 #define ENDS(radix)                                                                                 \
     TO_LINE(radix, BUTTERFLY_##radix)                                                               \
-    FROM_COLUMNS(radix, BUTTERFLY_##radix, ROOTS_##radix)                                           \
     TO_COLUMNS(radix, BUTTERFLY_##radix)                                                            \
     TO_TURNED(radix, BUTTERFLY_##radix)
 
+BEGINNINGS(4)
+BEGINNINGS(8)
 ENDS(2)
 ENDS(3)
 ENDS(4)
 ENDS(5)
 ENDS(8)
-FROM_LINE(4, BUTTERFLY_4, ROOTS_4)
-FROM_LINE(8, BUTTERFLY_8, ROOTS_8)
 
-/* Whether a pass of this radix may be a first one from columns, or a last one. */
-static inline int NAME(is_end)(int radix)
+/* Whether there are passes of this radix that are first ones, and that are last ones. */
+static inline int NAME(begins)(int radix)
+{
+    return radix == 4 || radix == 8;
+}
+
+static inline int NAME(ends)(int radix)
 {
     return (radix >= 2 && radix <= 5) || radix == 8;
 }
 
+#define AT_BEGINNING(stem, ...)                                                                     \
+    if (radix == 8)                                                                                 \
+        NAME(stem##_8)(__VA_ARGS__);                                                                \
+    else                                                                                            \
+        NAME(stem##_4)(__VA_ARGS__);
 #define AT_END(stem, ...)                                                                           \
     switch (radix) {                                                                                \
     case 2: NAME(stem##_2)(__VA_ARGS__); break;                                                     \
@@ -179,6 +191,12 @@ static inline int NAME(is_end)(int radix)
     case 5: NAME(stem##_5)(__VA_ARGS__); break;                                                     \
     default: NAME(stem##_8)(__VA_ARGS__);                                                           \
     }
+
+static TARGET void NAME(from_line)(int radix, int64_t m, const REAL *pairs, const REAL *following,
+                                   const REAL *out, int swapped, REAL *yr, REAL *yi, const REAL *w)
+{
+    AT_BEGINNING(from_line, m, pairs, following, out, swapped, yr, yi, w)
+}
 
 static TARGET void NAME(to_line)(int radix, int64_t s, const REAL *xr, const REAL *xi, REAL *pairs,
                                  int swapped, REAL scale)
@@ -189,7 +207,7 @@ static TARGET void NAME(to_line)(int radix, int64_t s, const REAL *xr, const REA
 static TARGET void NAME(from_columns)(int radix, int64_t m, int64_t lanes, const REAL *pairs,
                                       int64_t apart, int swapped, REAL *yr, REAL *yi, const REAL *w)
 {
-    AT_END(from_columns, m, lanes, pairs, apart, swapped, yr, yi, w)
+    AT_BEGINNING(from_columns, m, lanes, pairs, apart, swapped, yr, yi, w)
 }
 
 static TARGET void NAME(to_columns)(int radix, int64_t rows, int64_t lanes, const REAL *xr,
@@ -223,5 +241,7 @@ static TARGET void NAME(to_turned)(int radix, int64_t rows, int64_t lanes, const
 #undef TO_COLUMNS
 #undef TO_TURNED_ROW
 #undef TO_TURNED
+#undef BEGINNINGS
 #undef ENDS
+#undef AT_BEGINNING
 #undef AT_END

@@ -77,18 +77,15 @@ static TARGET int NAME(lone)(const aten_passes *passes, const REAL *pairs, const
     int64_t m = passes->length, s = 1;
     int begin = 0, end = passes->count, in_b = 0;
     const int first = end ? passes->radices[0] : 1, last = end ? passes->radices[end - 1] : 1;
-    if ((first == 8 || first == 4) && m / first >= LANES) {
-        const REAL *roots = (const REAL *)passes->roots;
+    if (NAME(begins)(first) && m / first >= LANES) {
         m /= first;
-        if (first == 8)
-            NAME(from_line_8)(m, pairs, following, out ? out : a, swapped, a, a + all, roots);
-        else
-            NAME(from_line_4)(m, pairs, following, out ? out : a, swapped, a, a + all, roots);
+        NAME(from_line)(first, m, pairs, following, out ? out : a, swapped, a, a + all,
+                        (const REAL *)passes->roots);
         s = first;
         begin = 1;
     } else
         NAME(part)(pairs, all, swapped ? a + all : a, swapped ? a : a + all);
-    const int joined = out && end > begin && all / last % LANES == 0 && NAME(is_end)(last);
+    const int joined = out && end > begin && all / last % LANES == 0 && NAME(ends)(last);
     end -= joined;
     if (NAME(run_part)(passes, begin, end, m, s, a, b)) {
         in_b = 1;
@@ -104,8 +101,8 @@ static TARGET int NAME(lone)(const aten_passes *passes, const REAL *pairs, const
 /* Whether lines side by side go through first and last passes of columns. */
 static int NAME(has_ends)(const aten_passes *passes, int64_t lanes)
 {
-    return lanes % LANES == 0 && passes->count > 1 && NAME(is_end)(passes->radices[0])
-           && NAME(is_end)(passes->radices[passes->count - 1]);
+    return lanes % LANES == 0 && passes->count > 1 && NAME(begins)(passes->radices[0])
+           && NAME(ends)(passes->radices[passes->count - 1]);
 }
 
 /* All passes but the last, of columns of pairs; where their planes lie then. */
