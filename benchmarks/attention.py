@@ -4,8 +4,11 @@ keys, half types, and back."""
 from __future__ import annotations
 
 from operands import booleans, normal
+from processor_peak import operations_per_second
 from timing import Case, Result, geometric_mean, measure
 
+# Rows and keys of the long ones.
+LONG = 2048
 CALL = "lib.nn.functional.scaled_dot_product_attention(q, k, v{options})"
 
 
@@ -48,9 +51,9 @@ def _attention(
 def cases() -> list[Case]:
     made = []
     for dtype in ("float32", "bfloat16"):
-        made += [_attention(rows, rows, dtype=dtype) for rows in (128, 512, 1024, 2048)]
+        made += [_attention(rows, rows, dtype=dtype) for rows in (128, 512, 1024, LONG)]
         causal = ", is_causal=True"
-        made += [_attention(rows, rows, dtype=dtype, options=causal) for rows in (128, 512, 2048)]
+        made += [_attention(rows, rows, dtype=dtype, options=causal) for rows in (128, 512, LONG)]
         made.append(_attention(512, 512, dtype=dtype, mask="bool"))
         made.append(_attention(512, 512, dtype=dtype, mask="added"))
         grouped = ", enable_gqa=True"
@@ -66,6 +69,25 @@ def cases() -> list[Case]:
     return made
 
 
+def _at_peak(results: list[Result]) -> list[Result]:
+    """How long the products of long float32 attention take at the processor's measured peak, beside
+    torch: what no kernel undercuts, exponentials left out."""
+    import aten
+    from aten.backends.cpu.kernels.matrix.matrix_tiles import vector_bytes
+
+    peak = operations_per_second(aten.get_num_threads(), vector_bytes())
+    pairs = {"": LONG * LONG, ", is_causal=True": LONG * (LONG + 1) // 2}
+    found = []
+    for options, count in pairs.items():
+        name = f"attention: 1×8×{LONG}×64 to {LONG}, float32{options}"
+        (result,) = (one for one in results if one.name == name)
+        row = Result(f"{name}: its products at the peak", "µs", headline=False)
+        row.aten, row.torch = 1e6 * 2 * 2 * 8 * 64 * count / peak, result.torch
+        row.ratio = row.torch / row.aten if row.torch else None
+        found.append(row)
+    return found
+
+
 def run() -> list[Result]:
     results = measure(cases())
     means = []
@@ -74,4 +96,4 @@ def run() -> list[Result]:
         means.append(
             geometric_mean(f"attention: mean of {len(of_group)}, {group}", of_group, target)
         )
-    return [*results, *means]
+    return [*results, *means, *_at_peak(results)]
