@@ -7,9 +7,10 @@ from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.base.errors import NoElementsError
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op
+from aten.ops.memory_order import suggested_format
 from aten.registry import ops
 
-_PRESERVE = MEMORY_FORMATS["preserve_format"]
+_PRESERVE, _ROW_MAJOR = MEMORY_FORMATS["preserve_format"], MEMORY_FORMATS["contiguous_format"]
 _HALF_TYPES = ("float16", "bfloat16")
 
 
@@ -65,8 +66,13 @@ def _stays(
         not copy
         and (element is None or element is self.dtype)
         and (place is None or _same_device(place, self.device))
-        and (order is None or order is _PRESERVE or self.is_contiguous(order))
+        and (order is None or order is _PRESERVE or order is _order_of(self))
     )
+
+
+def _order_of(tensor: Tensor) -> memory_format:
+    """Row-major, unless its strides say that channels come last; gaps do not matter."""
+    return suggested_format(tensor) or _ROW_MAJOR
 
 
 def _same_device(left: device, right: device) -> bool:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aten._core.base.device import MEMORY_FORMATS, memory_format
+from aten._core.base.device import memory_format
 from aten._core.base.dtypes import can_cast
 from aten._core.tensor import memory
 from aten._core.tensor.promotion import result_type
 from aten._core.tensor.tensor import Tensor
 from aten._core.tensor.tensor_impl import wrap_dimension
 from aten.ops.definition import op
+from aten.ops.memory_order import suggested_format
 from aten.registry import ops
-
-_CHANNELS_LAST = {4: MEMORY_FORMATS["channels_last"], 5: MEMORY_FORMATS["channels_last_3d"]}
 
 
 @op
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The tensors one after the other along `dim`; 1-d tensors without elements are left out.
+    """The tensors one after the other along `dim`; 1-d tensors without elements are left out, and
+    nobody looks at `dim` where all are such.
 
     Raises ValueError for an empty list, RuntimeError for other sizes that differ and for 0-d
     tensors, IndexError for a dimension out of range.
@@ -33,7 +33,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     _check_out(out, tensors)
     joined = [tensor for tensor in tensors if tuple(tensor.shape) != (0,)]
     first = joined[0] if joined else tensors[0]
-    dim = wrap_dimension(dim, first.dim())
+    dim = wrap_dimension(dim, first.dim()) if joined else 0
     _check_sizes(tensors, first, dim)
     sizes = list(first.shape)
     sizes[dim] = sum(tensor.size(dim) for tensor in joined)
@@ -99,30 +99,8 @@ def _check_out(out: Tensor | None, tensors: Sequence[Tensor]) -> None:
 
 def _order(tensors: Sequence[Tensor]) -> memory_format | None:
     """The memory format all tensors have, where it is none that every tensor can have."""
-    rank = tensors[0].dim()
-    if rank not in _CHANNELS_LAST:
-        return None
-    order = _CHANNELS_LAST[rank]
-    for tensor in tensors:
-        if tensor.dim() != rank or not _lies_channels_last(tensor):
-            return None
-    return order
-
-
-def _lies_channels_last(tensor: Tensor) -> bool:
-    """Whether strides grow from channels over the spatial dimensions to the batch, gaps or not.
-
-    Where this is so in the usual order as well, as with one channel and no space, it is not meant.
-    """
-    strides, least = tensor.stride(), 0
-    if strides[1] == 0:
-        return False
-    for dim in (1, *range(tensor.dim() - 1, 1, -1), 0):
-        extent = tensor.shape[dim]
-        if extent == 0 or strides[dim] < least or (dim == 0 and least == strides[1]):
-            return False
-        least = strides[dim] * extent
-    return True
+    order = suggested_format(tensors[0])
+    return order if all(suggested_format(one) is order for one in tensors) else None
 
 
 def _check_sizes(tensors: Sequence[Tensor], first: Tensor, dim: int) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op
+from aten.ops.memory_order import ordered_like
 from aten.ops.requirements import refusal
-from aten.ops.windows.memory_order import ordered_like
 from aten.registry import ops
 
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op
+from aten.ops.memory_order import ordered_like, suggested_format
 from aten.ops.requirements import refusal
-from aten.ops.windows.memory_order import ordered_like, suggested_format
 from aten.registry import ops
 
 _COMPLEX64 = DTYPES["complex64"]

@@ -10,8 +10,8 @@ from aten._core.base.dtypes import DTYPES
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op, operation_type
+from aten.ops.memory_order import suggested_format
 from aten.ops.requirements import refusal
-from aten.ops.windows.memory_order import suggested_format
 from aten.ops.windows.resampling_tables import (
     CUBIC,
     LINEAR,

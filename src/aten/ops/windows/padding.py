@@ -10,8 +10,8 @@ from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.making import has_data
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op
+from aten.ops.memory_order import empty_image, ordered_like
 from aten.ops.requirements import refusal
-from aten.ops.windows.memory_order import empty_image, ordered_like
 from aten.prims import Number
 from aten.registry import ops
 

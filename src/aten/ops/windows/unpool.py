@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.memory.conversion import as_type, wide
+from aten.ops.memory_order import ordered_like
 from aten.ops.requirements import refusal
-from aten.ops.windows.memory_order import ordered_like
 from aten.ops.windows.pool import divisors_of, quotients
 from aten.ops.windows.pool_places import (
     INT64,

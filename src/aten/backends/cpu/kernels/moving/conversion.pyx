@@ -40,7 +40,7 @@ cdef inline int _format_of(PyObject* given) except -1:
     return PRESERVE_FORMAT if given == <PyObject*>None else (<memory_format?><object>given).code
 
 
-cdef Tensor _byte_copy(TensorImpl source, int format_code):
+cdef Tensor byte_copy(TensorImpl source, int format_code):
     """A copy with the strides of `source` where that is a copy of bytes; else None."""
     cdef Storage memory
     cdef Tensor made
@@ -83,7 +83,7 @@ cdef class CopyKernel(FastPath):
     cdef object ordinary(self, PyObject** stack):
         cdef TensorImpl source = <TensorImpl>stack[0]
         cdef int format_code = _format_of(stack[1])
-        made = _byte_copy(source, format_code)
+        made = byte_copy(source, format_code)
         if made is None and source.device_type == CPU and source.count <= FEW:
             return _moved(source, format_code)
         return made
@@ -178,7 +178,7 @@ cdef class ConvertedCopyKernel(FastPath):
         if stack[1] != <PyObject*>None:
             code = (<dtype?><object>stack[1]).code
         if code == source.dtype_code:
-            made = _byte_copy(source, order)
+            made = byte_copy(source, order)
             if made is not None:
                 return made
         made = empty_as(source, code, CPU, source.device_index, order)

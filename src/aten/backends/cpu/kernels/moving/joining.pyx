@@ -27,6 +27,7 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, coun
                                             data_pointer, is_lazy)
 from aten._core.threads.parallel cimport parallel_for
 from aten._core.views.views cimport view_of
+from aten.backends.cpu.kernels.moving.conversion cimport byte_copy
 from aten.backends.cpu.kernels.moving.moving cimport move_elements, move_run
 
 cdef extern from *:
@@ -89,12 +90,16 @@ cdef class JoinKernel(FastPath):
     cdef object ordinary(self, PyObject** stack):
         cdef PyObject* given = stack[0]
         cdef bint stacks = self.native == "stack"
+        cdef tuple tensors
         cdef TensorImpl first
         cdef int64_t dim
         cdef int code, bound
         if not PyTuple_CheckExact(given) or PyTuple_GET_SIZE(given) == 0:
             return None
-        first = <TensorImpl>PySequence_Fast_ITEMS(given)[0]
+        tensors = <tuple>given if stacks else _without_empty_vectors(<tuple>given)
+        if tensors is None:
+            return None
+        first = <TensorImpl>PySequence_Fast_ITEMS(<PyObject*>tensors)[0]
         if not reads_integer(stack[1], &dim):
             return None
         bound = first.rank + stacks
@@ -102,10 +107,17 @@ cdef class JoinKernel(FastPath):
             return None
         if dim < 0:
             dim += bound
-        code = self.common_type(<tuple>given, first, <int>dim, stacks)
+        code = self.common_type(tensors, first, <int>dim, stacks)
         if code < 0:
             return None
-        return self.joined(<tuple>given, first, <int>dim, code, stacks,
+        if tensors is not <tuple>given and _common_format(tensors, first) != CONTIGUOUS_FORMAT:
+            # What was left out has no such format: it counts for that.
+            return None
+        if len(tensors) == 1 and not stacks and not self.has_out:
+            made = byte_copy(first, CONTIGUOUS_FORMAT)
+            if made is not None:
+                return made
+        return self.joined(tensors, first, <int>dim, code, stacks,
                            stack[2] if self.has_out else NULL)
 
     cdef int common_type(self, tuple tensors, TensorImpl first, int dim, bint stacks) except -2:
@@ -125,8 +137,8 @@ cdef class JoinKernel(FastPath):
             for place in range(first.rank):
                 if tensor.sizes[place] != first.sizes[place] and (stacks or place != dim):
                     return -1
-            # Vectors without elements are left out, whatever the others are.
-            if tensor.count == 0 and tensor.rank == 1:
+            # It may have become one meanwhile.
+            if _is_empty_vector(tensor):
                 return -1
             alike &= tensor.dtype_code == first.dtype_code
         if alike:
@@ -226,6 +238,33 @@ cdef class JoinKernel(FastPath):
                 self.copy.call_stack(arguments)
             start += length
         return True
+
+
+cdef tuple _without_empty_vectors(tuple tensors):
+    """All but vectors without elements, which are left out whatever the others are; None where
+    nothing else is there, or where those of a type of their own may change the result's."""
+    cdef PyObject** items = PySequence_Fast_ITEMS(<PyObject*>tensors)
+    cdef Py_ssize_t count = PyTuple_GET_SIZE(<PyObject*>tensors), index
+    cdef bint are_some = False
+    cdef TensorImpl tensor
+    for index in range(count):
+        if Py_TYPE(items[index]) != <PyTypeObject*>Tensor:
+            return None
+        are_some |= _is_empty_vector(<TensorImpl>items[index])
+    if not are_some:
+        return tensors
+    left = tuple([one for one in tensors if not _is_empty_vector(<TensorImpl>one)])
+    if not left:
+        return None
+    for index in range(count):
+        tensor = <TensorImpl>items[index]
+        if tensor.dtype_code != (<TensorImpl>left[0]).dtype_code or tensor.device_type != CPU:
+            return None
+    return left
+
+
+cdef inline bint _is_empty_vector(TensorImpl tensor) noexcept:
+    return tensor.rank == 1 and tensor.count == 0
 
 
 cdef bint _join_shapes(tuple tensors, int dim, bint stacks, Shape* shape) noexcept:

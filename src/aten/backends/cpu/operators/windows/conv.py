@@ -14,6 +14,7 @@ from aten.backends.cpu.kernels.windows.convolution import convolve
 from aten.backends.cpu.kernels.windows.pairs import convolve_pairs
 from aten.backends.cpu.kernels.windows.weight_gradient import weigh
 from aten.ops.definition import op
+from aten.ops.memory_order import suggested_format
 from aten.ops.windows.conv import (
     Window,
     check_dtype,
@@ -25,7 +26,6 @@ from aten.ops.windows.conv import (
 from aten.ops.windows.conv_backward import gradients, weight_gradient
 from aten.ops.windows.epilogues import check_activation, padded_alike
 from aten.ops.windows.epilogues import convolution_epilogue as composed_epilogue
-from aten.ops.windows.memory_order import suggested_format
 from aten.registry import ops
 
 _FLOAT32 = DTYPES["float32"]

@@ -8,7 +8,7 @@ from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.moving.framing import frame
 from aten.ops.definition import op
-from aten.ops.windows.memory_order import empty_image, ordered_like
+from aten.ops.memory_order import empty_image, ordered_like
 from aten.ops.windows.padding import by_dim, check_bordered, extended
 
 

@@ -17,7 +17,7 @@ from aten.backends.cpu.kernels.windows.pooling import (
 )
 from aten.ops.definition import op
 from aten.ops.memory.conversion import as_type, wide
-from aten.ops.windows.memory_order import ordered_like, suggested_format
+from aten.ops.memory_order import ordered_like, suggested_format
 from aten.ops.windows.pool import (
     check_adaptive_average,
     check_adaptive_largest,

@@ -21,7 +21,7 @@ from aten.backends.cpu.operators.windows.pool import (
 )
 from aten.ops.definition import op
 from aten.ops.memory.conversion import as_type, wide
-from aten.ops.windows.memory_order import ordered_like
+from aten.ops.memory_order import ordered_like
 from aten.ops.windows.unpool import (
     check_adaptive_backward,
     check_adaptive_max_backward,
