@@ -243,7 +243,7 @@ def _calls_per_round(timer: timeit.Timer) -> int:
     return max(1, int(SECONDS_PER_ROUND / once))
 
 
-def geometric_mean(name: str, results: Sequence[Result], least_ratio: float | None) -> Result:
+def geometric_mean(name: str, results: Sequence[Result], least_ratio: float) -> Result:
     """The mean of the ratios; a case without a ratio leaves the mean without one."""
     mean = Result(name, "", least_ratio=least_ratio)
     missing = [result.name for result in results if result.ratio is None]
