@@ -1322,7 +1322,8 @@ def bucketize(input: _complex | Tensor, boundaries: Tensor, *, out_int32: _bool 
         tensor([0, 1, 3])
     """
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The tensors one after the other along `dim`; 1-d tensors without elements are left out.
+    """The tensors one after the other along `dim`; 1-d tensors without elements are left out, and
+    nobody looks at `dim` where all are such.
 
     Example:
 

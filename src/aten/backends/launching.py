@@ -156,7 +156,7 @@ class _Launched:
             return generator(program), None
 
         def launch(terms: LaunchTerms, code: Any, owner: Any) -> Launch:
-            return Launch(code=code, program=programs[-1], **terms._asdict())
+            return Launch(code=code, program=programs[-1], **terms.as_dict())
 
         parts = Parts(_Plan, launch)
         common: dict[str, Any] = {

@@ -287,7 +287,7 @@ class _Builder:
         for place in range(len(nodes)):
             words += [dimension.strides[place] for dimension in reduced]
         terms = LaunchTerms(
-            graph.name,
+            label=graph.name,
             sizes=tuple(dimension.size for dimension in reversed(kept)),
             strides=tuple(tuple(dimension.strides) for dimension in reversed(kept)),
             reduced=(*(words if folded else ()), *self.numbers),

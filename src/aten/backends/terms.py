@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 
-class LaunchTerms(NamedTuple):
+class LaunchTerms:
     """A launch but for its code.
 
     Attributes:
@@ -21,10 +23,27 @@ class LaunchTerms(NamedTuple):
         work: elements touched per kept point.
     """
 
-    label: str
-    sizes: Sequence[int]
-    strides: Sequence[Sequence[int]]
-    reduced: Sequence[int]
-    sources: Sequence[int]
-    offsets: Sequence[int]
-    work: int
+    __slots__ = ("label", "offsets", "reduced", "sizes", "sources", "strides", "work")
+
+    def __init__(
+        self,
+        *,
+        label: str,
+        sizes: Sequence[int],
+        strides: Sequence[Sequence[int]],
+        reduced: Sequence[int],
+        sources: Sequence[int],
+        offsets: Sequence[int],
+        work: int,
+    ) -> None:
+        self.label = label
+        self.sizes = sizes
+        self.strides = strides
+        self.reduced = reduced
+        self.sources = sources
+        self.offsets = offsets
+        self.work = work
+
+    def as_dict(self) -> dict[str, Any]:
+        """The attributes by their names, as `LaunchTerms(**…)` takes them."""
+        return {name: getattr(self, name) for name in self.__slots__}

@@ -49,7 +49,7 @@ def plan_of(call: str) -> Plan | None:
         found = brought.kernels.get(bytes.fromhex(one["kernel"]))
         if found is None:
             return None
-        terms = LaunchTerms(*(one[name] for name in LaunchTerms._fields))
+        terms = LaunchTerms(**{name: one[name] for name in LaunchTerms.__slots__})
         launches.append(Launch(terms, *found))
     outputs, temporaries = (list(map(_fresh, told[kind])) for kind in ("outputs", "temporaries"))
     about = (told["inputs"], told["single"], told["device_type"])
@@ -77,7 +77,7 @@ class Notes:
 
     def launch(self, terms: LaunchTerms, address: int, owner: object) -> Launch:
         """See `Launch`."""
-        self._launches.append({"kernel": self._kernel, **terms._asdict()})
+        self._launches.append({"kernel": self._kernel, **terms.as_dict()})
         return Launch(terms, address, owner)
 
     def plan(

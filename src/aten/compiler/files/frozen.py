@@ -169,7 +169,7 @@ def _launch(
 ) -> Launch:
     require_inside(written, tensors)
     terms = LaunchTerms(
-        label,
+        label=label,
         sizes=written["sizes"],
         strides=written["strides"],
         reduced=(*written["reduced"], *written["numbers"]),

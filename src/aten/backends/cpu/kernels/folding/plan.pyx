@@ -60,9 +60,10 @@ cdef class Launch:
 
     def __init__(self, terms, size_t address, owner):
         cdef int dim, place
-        cdef str label
-        cdef int64_t work
-        label, sizes, strides, reduced, sources, offsets, work = terms
+        cdef str label = terms.label
+        cdef int64_t work = terms.work
+        sizes, strides, reduced = terms.sizes, terms.strides, terms.reduced
+        sources, offsets = terms.sources, terms.offsets
         if len(sizes) > MAXIMUM_DIMS or len(sources) > MAXIMUM_OPERANDS:
             raise ValueError(f"launch of {label}: too many dimensions or operands")
         self.label = label

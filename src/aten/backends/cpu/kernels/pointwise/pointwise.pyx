@@ -437,12 +437,18 @@ cdef class PointwiseKernel(Kernel):
                                     PyObject** stack):
         """A result in the memory format the call asks for; None where it asks for none."""
         cdef int64_t strides[MAXIMUM_DIMS]
-        cdef object wanted
-        if not self.asks_for_format(stack):
+        cdef object wanted = None
+        cdef TensorImpl given
+        if self.format_position < 0:
             return None
-        wanted = <object>stack[self.format_position]
-        if (<memory_format?>wanted).code == PRESERVE_FORMAT:
-            return None
+        if self.asks_for_format(stack):
+            wanted = <object>stack[self.format_position]
+        if wanted is None or (<memory_format?>wanted).code == PRESERVE_FORMAT:
+            if operands.tensors[0] == NULL or (<TensorImpl>operands.tensors[0]).count:
+                return None
+            # Copies keep strides that no element has, which results of other operators do not.
+            given = <TensorImpl>operands.tensors[0]
+            return make_strided(code, given.rank, given.sizes, given.strides, device_type, -1)
         format_strides((<memory_format>wanted).code, operands.rank, operands.sizes, strides)
         return make_strided(code, operands.rank, operands.sizes, strides, device_type, -1)
 
