@@ -7,6 +7,7 @@ from operands import booleans, normal
 from processor_peak import operations_per_second
 from timing import Case, Result, geometric_mean, measure
 
+HEADS, WIDTH = 8, 64
 # Rows and keys of the long ones.
 LONG = 2048
 CALL = "lib.nn.functional.scaled_dot_product_attention(q, k, v{options})"
@@ -16,10 +17,10 @@ def _attention(
     rows: int,
     keys: int,
     *,
-    heads: int = 8,
-    of_keys: int = 8,
+    heads: int = HEADS,
+    of_keys: int = HEADS,
     batch: int = 1,
-    width: int = 64,
+    width: int = WIDTH,
     dtype: str = "float32",
     options: str = "",
     mask: str = "",
@@ -73,16 +74,15 @@ def _at_peak(results: list[Result]) -> list[Result]:
     """How long the products of long float32 attention take at the processor's measured peak, beside
     torch: what no kernel undercuts, exponentials left out."""
     import aten
-    from aten.backends.cpu.kernels.matrix.matrix_tiles import vector_bytes
 
-    peak = operations_per_second(aten.get_num_threads(), vector_bytes())
+    peak = operations_per_second(aten.get_num_threads())
     pairs = {"": LONG * LONG, ", is_causal=True": LONG * (LONG + 1) // 2}
     found = []
     for options, count in pairs.items():
-        name = f"attention: 1×8×{LONG}×64 to {LONG}, float32{options}"
+        name = _attention(LONG, LONG, options=options).name
         (result,) = (one for one in results if one.name == name)
         row = Result(f"{name}: its products at the peak", "µs", headline=False)
-        row.aten, row.torch = 1e6 * 2 * 2 * 8 * 64 * count / peak, result.torch
+        row.aten, row.torch = 1e6 * 4 * HEADS * WIDTH * count / peak, result.torch
         row.ratio = row.torch / row.aten if row.torch else None
         found.append(row)
     return found

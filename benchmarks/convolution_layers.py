@@ -20,7 +20,6 @@ import numpy
 from processor_peak import operations_per_second
 
 import aten
-from aten.backends.cpu.kernels.windows import direct
 
 _SECONDS = 0.06
 _FEWEST = 5
@@ -161,7 +160,7 @@ def main() -> None:
     parser.add_argument("--by-time", action="store_true")
     given = parser.parse_args()
     aten.set_num_threads(given.threads)
-    peak = operations_per_second(given.threads, direct.vector_bytes())
+    peak = operations_per_second(given.threads)
     print(f"peak of {given.threads} threads: {peak / 1e9:.1f} GFLOP/s")
     for model in given.models:
         show(model, peak, given.by_time)

@@ -71,9 +71,8 @@ def cases() -> list[Case]:
 def _share_of_peak() -> list[Result]:
     """The processor's peak, and what of it a product of float32 reaches."""
     import aten
-    from aten.backends.cpu.kernels.matrix.matrix_tiles import vector_bytes
 
-    peak = operations_per_second(aten.get_num_threads(), vector_bytes())
+    peak = operations_per_second(aten.get_num_threads())
     left, right = aten.randn(SIDE, SIDE), aten.randn(SIDE, SIDE)
     seconds = min(timeit.repeat(lambda: left @ right, number=5, repeat=7)) / 5
     reached = 2 * SIDE**3 / seconds

@@ -86,7 +86,7 @@ def measured(chosen: Iterable[Case], settings: Settings = Settings()) -> list[Re
     names = [case.name for case in chosen]
     kept = os.environ.get("BENCHMARK_MODELS")
     _compile_bytecode()
-    peak = operations_per_second(settings.threads, _vector_bytes())
+    peak = operations_per_second(settings.threads)
     with tempfile.TemporaryDirectory() as made:
         folder = Path(kept or made)
         folder.mkdir(exist_ok=True, parents=True)
@@ -110,13 +110,6 @@ def _compile_bytecode() -> None:
     assert found is not None
     assert found.origin is not None
     compileall.compile_dir(Path(found.origin).parent, quiet=2)
-
-
-def _vector_bytes() -> int:
-    """Of the vectors that the package uses on this processor."""
-    code = "from aten.backends.cpu.kernels.windows import direct; print(direct.vector_bytes())"
-    command = [sys.executable, "-c", code]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def _mean(pair: str, results: list[Result], least: float) -> Result:

@@ -68,9 +68,15 @@ def kernels(tmp_path_factory):
         #include <stddef.h>
         #include "emulated_tiles.h"
         #include "panel_structures.h"
-        #define ATEN_MAY_USE(bytes, name) 0
-        static long syscall(long number, ...) { return number - number - 1; }
-        enum { SYS_arch_prctl };
+        int has_tiles, refuses;
+        long asked[3];
+        #define ATEN_MAY_USE(bytes, name) has_tiles
+        enum { SYS_arch_prctl = 7 };
+        static long syscall(long number, long request, long component)
+        {
+            asked[0] = number, asked[1] = request, asked[2] = component;
+            return -refuses;
+        }
         #include "panel_amx.h"
         void brains(const aten_panel_tile *tile, int64_t rows, int64_t columns, int64_t group)
         { aten_amx_brains_strip(tile, rows, columns, group); }
@@ -215,5 +221,13 @@ def test_columns_have_the_bits_of_strips(kernels, rows, units):
     assert aten.equal(made[:, :39], run(kernels, BRAINS, left, right, start=expected))
 
 
-def test_registers_are_asked_for(kernels):
-    assert kernels.may_use() == 0
+@pytest.mark.parametrize("refuses", [0, 1])
+@pytest.mark.parametrize("has_tiles", [0, 1])
+def test_the_kernel_is_asked_for_registers(kernels, has_tiles, refuses):
+    """ARCH_REQ_XCOMP_PERM for XTILEDATA, of a processor that has them."""
+    ctypes.c_int.in_dll(kernels, "has_tiles").value = has_tiles
+    ctypes.c_int.in_dll(kernels, "refuses").value = refuses
+    asked = (ctypes.c_long * 3).in_dll(kernels, "asked")
+    asked[:] = [0, 0, 0]
+    assert kernels.may_use() == (has_tiles and not refuses)
+    assert asked[:] == ([7, 0x1023, 18] if has_tiles else [0, 0, 0])

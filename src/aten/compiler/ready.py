@@ -114,7 +114,11 @@ class Preparation:
 
     @cached_property
     def _parts(self) -> list[_Part]:
-        parts = [_Part(nodes, self.graph, self._constants) for nodes in _apart(self.graph)]
+        readers, functions = _readers_of(self.graph), {**resolve_graph(self.graph), **_OWN}
+        parts = [
+            _Part(nodes, self.graph, self._constants, _Reading(readers), functions)
+            for nodes in _apart(self.graph)
+        ]
         return sorted(parts, key=_Part.size, reverse=True)
 
     @cached_property
@@ -171,14 +175,19 @@ def _is_product_like(tensor: Tensor, factor: Tensor) -> bool:
 _OWN: dict[str, Any] = {_REREAD: reread, _PRODUCT_ONCE: product_once, _SCALED: scaled}
 
 
+def _readers_of(graph: Graph) -> Counter[Node]:
+    """How many of the graph's calls read a value."""
+    return Counter(one for node in graph.nodes for one in node.all_input_nodes)
+
+
 class _Reading:
     """Calls over constants, which read copies of them that last as long as the calls.
 
     Pages of mapped files need not be this process's for being read once.
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self._readers = Counter(one for node in graph.nodes for one in node.all_input_nodes)
+    def __init__(self, readers: Counter[Node]) -> None:
+        self._readers = readers
         self._read: dict[Node, Node] = {}
 
     def add(self, node: Node, current: dict[Node, Node], nodes: list[Node]) -> Node:
@@ -232,7 +241,7 @@ class _Sinking:
         self._order = {node: place for place, node in enumerate(constant.nodes)}
         self._places = places
         self._current: dict[Node, Node] = {}
-        self._reading = _Reading(constant)
+        self._reading = _Reading(_readers_of(constant))
         self._windows: dict[Node, Node] = {}
 
     def add(self, node: Node) -> None:
@@ -307,7 +316,14 @@ class _Part:
         places: of its results.
     """
 
-    def __init__(self, nodes: set[Node], whole: Graph, constants: Sequence[Tensor]) -> None:
+    def __init__(
+        self,
+        nodes: set[Node],
+        whole: Graph,
+        constants: Sequence[Tensor],
+        reading: _Reading,
+        functions: Mapping[str, Any],
+    ) -> None:
         read = {one for node in nodes for one in node.all_input_nodes}
         given = [
             (node, one)
@@ -320,13 +336,12 @@ class _Part:
         graph = Graph()
         graph.nodes = [node for node, _ in given]
         current = {node: node for node in graph.nodes}
-        reading = _Reading(whole)
         for node in whole.nodes:
             if node in nodes:
                 current[node] = reading.add(node, current, graph.nodes)
         made = tuple(current[node] for node in results if node in nodes)
         graph.nodes.append(Node("output", "output", "output", (made,)))
-        self._interpreter = Interpreter(graph, {**resolve_graph(whole), **_OWN})
+        self._interpreter = Interpreter(graph, functions)
 
     def size(self) -> int:
         """The bytes of what it reads."""

@@ -63,18 +63,9 @@ cdef bint is_channels_last(int rank, const int64_t* sizes, const int64_t* stride
     return True
 
 
-cdef inline bint has_no_elements(int rank, const int64_t* sizes) noexcept:
-    cdef int dim
-    for dim in range(rank):
-        if sizes[dim] == 0:
-            return True
-    return False
-
-
 cdef int dense_strides(int rank, const int64_t* sizes, const int64_t* strides,
                        int64_t* dense) noexcept:
-    """Strides without gaps in the order of `strides`; these themselves where they have no gaps, or
-    where there are no elements.
+    """Strides without gaps in the order of `strides`; these themselves where they have no gaps.
 
     Algorithm: a stable insertion sort of the dimensions by stride from the last to the first, in
     which a stride of 0 compares with nothing, as torch's `empty_like` orders them.
@@ -82,7 +73,7 @@ cdef int dense_strides(int rank, const int64_t* sizes, const int64_t* strides,
     cdef int order[MAXIMUM_DIMS]
     cdef int position, moved, place, before, after
     cdef int64_t stride = 1
-    if is_dense(rank, sizes, strides) or has_no_elements(rank, sizes):
+    if is_dense(rank, sizes, strides):
         for position in range(rank):
             dense[position] = strides[position]
         return 0

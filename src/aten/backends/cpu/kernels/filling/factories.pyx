@@ -136,7 +136,10 @@ cdef Tensor empty_as(TensorImpl source, int code, int device_type, int device_in
     cdef int64_t strides[MAXIMUM_DIMS]
     if format_code == CONTIGUOUS_FORMAT:
         return make_contiguous(code, source.rank, source.sizes, device_type, device_index)
-    if format_code == PRESERVE_FORMAT:
+    if format_code == PRESERVE_FORMAT and source.count == 0:
+        # As torch: what addresses nothing is kept.
+        memcpy(strides, source.strides, source.rank * sizeof(int64_t))
+    elif format_code == PRESERVE_FORMAT:
         dense_strides(source.rank, source.sizes, source.strides, strides)
     else:
         format_strides(format_code, source.rank, source.sizes, strides)

@@ -279,9 +279,7 @@ cdef inline bint _lies_in_columns(const Line* line, const int64_t* apart) noexce
     """Whether lines of pairs lie side by side, here and there."""
     return (line.plan.inner == NULL and line.plan.cycle == NULL and line.plan.columns == NULL
             and not line.real_input and not line.real_output
-            and line.plan.wide == (line.width == 8)
-            and apart[GIVEN] == 2 * line.width and apart[OUT] == 2 * line.width
-            and line.steps[GIVEN] % line.width == 0 and line.steps[OUT] % line.width == 0)
+            and apart[GIVEN] == 2 * line.width and apart[OUT] == 2 * line.width)
 
 
 cdef bint _transform_columns(const Line* line, char** data, int64_t lanes, Real* a,

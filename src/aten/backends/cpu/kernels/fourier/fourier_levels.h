@@ -129,7 +129,8 @@
 #define UPPER_HALF ATEN_UPPER_HALF_8
 #include "fourier_passes.h"
 #undef TARGET
-#define ATEN_CALL_LEVEL(stem, type, ...)                                                            \
+#define ATEN_CALL_LEVEL(stem, type, ...) ATEN_CALL_LEVEL_OF(stem, type, __VA_ARGS__)
+#define ATEN_CALL_LEVEL_OF(stem, type, ...)                                                         \
     return aten_has_wide() ? aten_fourier_##stem##_##type##_64(__VA_ARGS__)                        \
            : ATEN_MAY_USE(32, "avx2") ? aten_fourier_##stem##_##type##_32(__VA_ARGS__)       \
                                             : aten_fourier_##stem##_##type##_16(__VA_ARGS__);
@@ -139,7 +140,8 @@ static int aten_has_wide(void)
     return ATEN_MAY_USE_64;
 }
 #else
-#define ATEN_CALL_LEVEL(stem, type, ...) return aten_fourier_##stem##_##type##_16(__VA_ARGS__);
+#define ATEN_CALL_LEVEL(stem, type, ...) ATEN_CALL_LEVEL_OF(stem, type, __VA_ARGS__)
+#define ATEN_CALL_LEVEL_OF(stem, type, ...) return aten_fourier_##stem##_##type##_16(__VA_ARGS__);
 #endif
 
 /* How many REALs a vector has. */
@@ -154,157 +156,11 @@ static int aten_lanes(int wide)
     return wide ? 2 : 4;
 }
 
-static int aten_run_floats(const aten_passes *passes, int64_t lanes, float *a, float *b)
-{
-    ATEN_CALL_LEVEL(run, float, passes, lanes, a, b)
-}
-
-static int aten_run_doubles(const aten_passes *passes, int64_t lanes, double *a, double *b)
-{
-    ATEN_CALL_LEVEL(run, double, passes, lanes, a, b)
-}
-
-static void aten_multiply_floats(const float *xr, const float *xi, const float *wr, const float *wi,
-                                 int64_t count, int64_t lanes, float *yr, float *yi)
-{
-    ATEN_CALL_LEVEL(multiply, float, xr, xi, wr, wi, count, lanes, yr, yi)
-}
-
-static void aten_multiply_doubles(const double *xr, const double *xi, const double *wr,
-                                  const double *wi, int64_t count, int64_t lanes, double *yr,
-                                  double *yi)
-{
-    ATEN_CALL_LEVEL(multiply, double, xr, xi, wr, wi, count, lanes, yr, yi)
-}
-
-static void aten_columns_of_floats(const aten_passes *passes, int64_t wide, const float *turns,
-                                   const float *given, const float *pairs, int swapped, float *out,
-                                   int64_t pitch, int64_t begin, int64_t count, float *room)
-{
-    ATEN_CALL_LEVEL(columns, float, passes, wide, turns, given, pairs, swapped, out, pitch, begin, count,
-                    room)
-}
-
-static void aten_columns_of_doubles(const aten_passes *passes, int64_t wide, const double *turns,
-                                    const double *given, const double *pairs, int swapped, double *out,
-                                    int64_t pitch, int64_t begin, int64_t count, double *room)
-{
-    ATEN_CALL_LEVEL(columns, double, passes, wide, turns, given, pairs, swapped, out, pitch, begin, count,
-                    room)
-}
-
-static void aten_rows_of_floats(const aten_passes *passes, int64_t rows, const float *given,
-                                int64_t pitch, float *out, float *pairs, int swapped, float scale,
-                                int64_t begin, int64_t count, float *room)
-{
-    ATEN_CALL_LEVEL(rows, float, passes, rows, given, pitch, out, pairs, swapped, scale, begin, count,
-                    room)
-}
-
-static void aten_rows_of_doubles(const aten_passes *passes, int64_t rows, const double *given,
-                                 int64_t pitch, double *out, double *pairs, int swapped, double scale,
-                                 int64_t begin, int64_t count, double *room)
-{
-    ATEN_CALL_LEVEL(rows, double, passes, rows, given, pitch, out, pairs, swapped, scale, begin, count,
-                    room)
-}
-
-static int aten_lone_doubles(const aten_passes *passes, const double *pairs, const double *following,
-                           double *out, int swapped, double scale, double *a, double *b)
-{
-    ATEN_CALL_LEVEL(lone, double, passes, pairs, following, out, swapped, scale, a, b)
-}
-
-static int aten_doubles_beside(const aten_passes *passes, int64_t lanes, const double *pairs,
-                              int64_t apart, double *out, int64_t out_apart, int swapped, double scale,
-                              double *a, double *b)
-{
-    ATEN_CALL_LEVEL(beside, double, passes, lanes, pairs, apart, out, out_apart, swapped, scale, a, b)
-}
-
-static int aten_lone_floats(const aten_passes *passes, const float *pairs, const float *following,
-                           float *out, int swapped, float scale, float *a, float *b)
-{
-    ATEN_CALL_LEVEL(lone, float, passes, pairs, following, out, swapped, scale, a, b)
-}
-
-static int aten_floats_beside(const aten_passes *passes, int64_t lanes, const float *pairs,
-                              int64_t apart, float *out, int64_t out_apart, int swapped, float scale,
-                              float *a, float *b)
-{
-    ATEN_CALL_LEVEL(beside, float, passes, lanes, pairs, apart, out, out_apart, swapped, scale, a, b)
-}
-
-static void aten_doubles_abreast(const aten_passes *passes, const double *pairs, int64_t apart,
-                               const double *roots, double *out, int64_t out_apart, int swapped,
-                               double scale, double *a, double *b)
-{
-    ATEN_CALL_LEVEL(abreast, double, passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
-}
-
-static void aten_floats_abreast(const aten_passes *passes, const float *pairs, int64_t apart,
-                               const float *roots, float *out, int64_t out_apart, int swapped,
-                               float scale, float *a, float *b)
-{
-    ATEN_CALL_LEVEL(abreast, float, passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
-}
-
-static void aten_part_floats(const float *pairs, int64_t count, float *real, float *imaginary)
-{
-    ATEN_CALL_LEVEL(part, float, pairs, count, real, imaginary)
-}
-
-static void aten_part_doubles(const double *pairs, int64_t count, double *real, double *imaginary)
-{
-    ATEN_CALL_LEVEL(part, double, pairs, count, real, imaginary)
-}
-
-static void aten_spectrum_floats(const float *real, const float *imaginary, int64_t count,
-                                 const float *roots, float halved, float *pairs)
-{
-    ATEN_CALL_LEVEL(spectrum, float, real, imaginary, count, roots, halved, pairs)
-}
-
-static void aten_spectrum_doubles(const double *real, const double *imaginary, int64_t count,
-                                  const double *roots, double halved, double *pairs)
-{
-    ATEN_CALL_LEVEL(spectrum, double, real, imaginary, count, roots, halved, pairs)
-}
-
-static void aten_join_floats(const float *real, const float *imaginary, int64_t count, float scale,
-                             float *pairs)
-{
-    ATEN_CALL_LEVEL(join, float, real, imaginary, count, scale, pairs)
-}
-
-static void aten_join_doubles(const double *real, const double *imaginary, int64_t count,
-                              double scale, double *pairs)
-{
-    ATEN_CALL_LEVEL(join, double, real, imaginary, count, scale, pairs)
-}
-
-static void aten_gather_floats(const float *pairs, int64_t apart, int64_t count, float *real,
-                               float *imaginary)
-{
-    ATEN_CALL_LEVEL(gather, float, pairs, apart, count, real, imaginary)
-}
-
-static void aten_scatter_floats(const float *real, const float *imaginary, int64_t count, float scale,
-                                float *pairs, int64_t apart)
-{
-    ATEN_CALL_LEVEL(scatter, float, real, imaginary, count, scale, pairs, apart)
-}
-
-static void aten_gather_doubles(const double *pairs, int64_t apart, int64_t count, double *real,
-                                double *imaginary)
-{
-    ATEN_CALL_LEVEL(gather, double, pairs, apart, count, real, imaginary)
-}
-
-static void aten_scatter_doubles(const double *real, const double *imaginary, int64_t count,
-                                 double scale, double *pairs, int64_t apart)
-{
-    ATEN_CALL_LEVEL(scatter, double, real, imaginary, count, scale, pairs, apart)
-}
+#define REAL float
+#define CALLED(stem) aten_##stem##_floats
+#include "fourier_calls.h"
+#define REAL double
+#define CALLED(stem) aten_##stem##_doubles
+#include "fourier_calls.h"
 
 #endif

@@ -31,25 +31,25 @@ cdef extern from "fourier_levels.h" nogil:
     void aten_multiply_doubles(const double* xr, const double* xi, const double* wr,
                                const double* wi, int64_t count, int64_t lanes, double* yr,
                                double* yi) noexcept
-    void aten_columns_of_floats(const aten_passes* passes, int64_t wide, const float* turns,
+    void aten_columns_floats(const aten_passes* passes, int64_t wide, const float* turns,
                                 const float* given, const float* pairs, int swapped, float* out,
                                 int64_t pitch, int64_t begin, int64_t count,
                                 float* room) noexcept
-    void aten_rows_of_floats(const aten_passes* passes, int64_t rows, const float* given,
+    void aten_rows_floats(const aten_passes* passes, int64_t rows, const float* given,
                              int64_t pitch, float* out, float* pairs, int swapped, float scale,
                              int64_t begin, int64_t count, float* room) noexcept
-    void aten_columns_of_doubles(const aten_passes* passes, int64_t wide, const double* turns,
+    void aten_columns_doubles(const aten_passes* passes, int64_t wide, const double* turns,
                                 const double* given, const double* pairs, int swapped, double* out,
                                 int64_t pitch, int64_t begin, int64_t count,
                                 double* room) noexcept
-    void aten_rows_of_doubles(const aten_passes* passes, int64_t rows, const double* given,
+    void aten_rows_doubles(const aten_passes* passes, int64_t rows, const double* given,
                              int64_t pitch, double* out, double* pairs, int swapped, double scale,
                              int64_t begin, int64_t count, double* room) noexcept
     int aten_lanes(int wide) noexcept
-    void aten_floats_abreast(const aten_passes* passes, const float* pairs, int64_t apart,
+    void aten_abreast_floats(const aten_passes* passes, const float* pairs, int64_t apart,
                              const float* roots, float* out, int64_t out_apart, int swapped,
                              float scale, float* a, float* b) noexcept
-    void aten_doubles_abreast(const aten_passes* passes, const double* pairs, int64_t apart,
+    void aten_abreast_doubles(const aten_passes* passes, const double* pairs, int64_t apart,
                               const double* roots, double* out, int64_t out_apart, int swapped,
                               double scale, double* a, double* b) noexcept
     int aten_lone_floats(const aten_passes* passes, const float* pairs, const float* following,
@@ -58,11 +58,11 @@ cdef extern from "fourier_levels.h" nogil:
     int aten_lone_doubles(const aten_passes* passes, const double* pairs, const double* following,
                          double* out, int swapped,
                           double scale, double* a, double* b) noexcept
-    int aten_floats_beside(const aten_passes* passes, int64_t lanes, const float* pairs,
+    int aten_beside_floats(const aten_passes* passes, int64_t lanes, const float* pairs,
                            int64_t apart, float* out, int64_t out_apart, int swapped, float scale,
                            float* a, float* b) noexcept
     void aten_part_floats(const float* pairs, int64_t count, float* real, float* imaginary) noexcept
-    int aten_doubles_beside(const aten_passes* passes, int64_t lanes, const double* pairs,
+    int aten_beside_doubles(const aten_passes* passes, int64_t lanes, const double* pairs,
                            int64_t apart, double* out, int64_t out_apart, int swapped, double scale,
                            double* a, double* b) noexcept
     void aten_part_doubles(const double* pairs, int64_t count, double* real,
@@ -508,16 +508,16 @@ cdef void _part_of_matrix(Matrix* matrix, int64_t begin, int64_t end, Real unuse
         count = min(abreast, (high if matrix.by_rows else wide) - first)
         if Real is float:
             if matrix.by_rows:
-                aten_rows_of_floats(&plan.rows.passes, high, given, pitch, out, made,
+                aten_rows_floats(&plan.rows.passes, high, given, pitch, out, made,
                                     matrix.swapped, <float>matrix.scale, first, count, room)
             else:
-                aten_columns_of_floats(&plan.columns.passes, wide, turns, given, pairs,
+                aten_columns_floats(&plan.columns.passes, wide, turns, given, pairs,
                                        matrix.swapped, out, pitch, first, count, room)
         elif matrix.by_rows:
-            aten_rows_of_doubles(&plan.rows.passes, high, given, pitch, out, made, matrix.swapped,
+            aten_rows_doubles(&plan.rows.passes, high, given, pitch, out, made, matrix.swapped,
                                  matrix.scale, first, count, room)
         else:
-            aten_columns_of_doubles(&plan.columns.passes, wide, turns, given, pairs,
+            aten_columns_doubles(&plan.columns.passes, wide, turns, given, pairs,
                                     matrix.swapped, out, pitch, first, count, room)
     free(memory)
 
@@ -529,13 +529,13 @@ cdef int lines_abreast(int wide) noexcept nogil:
 cdef void floats_abreast(const aten_passes* passes, const float* pairs, int64_t apart,
                          const float* roots, float* out, int64_t out_apart, int swapped,
                          float scale, float* a, float* b) noexcept nogil:
-    aten_floats_abreast(passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
+    aten_abreast_floats(passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
 
 
 cdef void doubles_abreast(const aten_passes* passes, const double* pairs, int64_t apart,
                           const double* roots, double* out, int64_t out_apart, int swapped,
                           double scale, double* a, double* b) noexcept nogil:
-    aten_doubles_abreast(passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
+    aten_abreast_doubles(passes, pairs, apart, roots, out, out_apart, swapped, scale, a, b)
 
 
 cdef int lone_floats(const Plan* plan, const float* pairs, const float* following, float* out,
@@ -548,7 +548,7 @@ cdef int lone_floats(const Plan* plan, const float* pairs, const float* followin
 cdef int floats_beside(const aten_passes* passes, int64_t lanes, const float* pairs, int64_t apart,
                        float* out, int64_t out_apart, int swapped, float scale, float* a,
                        float* b) noexcept nogil:
-    return aten_floats_beside(passes, lanes, pairs, apart, out, out_apart, swapped, scale, a, b)
+    return aten_beside_floats(passes, lanes, pairs, apart, out, out_apart, swapped, scale, a, b)
 
 
 cdef int lone_doubles(const Plan* plan, const double* pairs, const double* following, double* out,
@@ -561,7 +561,7 @@ cdef int lone_doubles(const Plan* plan, const double* pairs, const double* follo
 cdef int doubles_beside(const aten_passes* passes, int64_t lanes, const double* pairs, int64_t apart,
                        double* out, int64_t out_apart, int swapped, double scale, double* a,
                        double* b) noexcept nogil:
-    return aten_doubles_beside(passes, lanes, pairs, apart, out, out_apart, swapped, scale, a, b)
+    return aten_beside_doubles(passes, lanes, pairs, apart, out, out_apart, swapped, scale, a, b)
 
 
 cdef void spectrum_floats(const float* real, const float* imaginary, int64_t count,

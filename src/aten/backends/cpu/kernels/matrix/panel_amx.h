@@ -108,7 +108,7 @@ static TARGET void aten_amx_columns(const aten_panel_columns *work)
             aten_amx_take(1, begun ? sums : NULL, 64);
             for (i = k; i < k + units; i += ATEN_AMX_SIDE)
                 aten_amx_brains_add(1, from + 4 * i, work->right_column,
-                             (const char *)(zipped + i * rows), step);
+                                    (const char *)(zipped + i * rows), step);
             aten_amx_give(1, sums, 64);
             begun = 1;
         }

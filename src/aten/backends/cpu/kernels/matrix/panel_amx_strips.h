@@ -7,7 +7,7 @@
 
 static inline __attribute__((always_inline)) TARGET void
 NAME(add)(const int vectors, const char *left, int64_t left_row, const char *right,
-             int64_t right_step)
+          int64_t right_step)
 {
     _tile_loadd(3, left, left_row);
     _tile_loadd(4, right, right_step);
@@ -26,7 +26,7 @@ NAME(add)(const int vectors, const char *left, int64_t left_row, const char *rig
    shaped for. */
 static inline __attribute__((always_inline)) TARGET void
 NAME(rows)(const int vectors, const aten_panel_tile *tile, const char *left, int64_t left_row,
-              int64_t first, int rows, int *shaped)
+           int64_t first, int rows, int *shaped)
 {
     uint32_t sums[ATEN_AMX_SIDE * 48] __attribute__((aligned(64)));
     const int64_t whole = tile->units / ATEN_AMX_SIDE * ATEN_AMX_SIDE, rest = tile->units - whole;
@@ -48,7 +48,7 @@ NAME(rows)(const int vectors, const aten_panel_tile *tile, const char *left, int
         aten_amx_take(vectors, start, step);
     for (k = 0; k < whole; k += ATEN_AMX_SIDE)
         NAME(add)(vectors, left + 4 * k, left_row, tile->right + k * tile->right_step,
-                     tile->right_step);
+                  tile->right_step);
     if (rest) {
         if (whole) {
             aten_amx_give(vectors, sums, 192);
@@ -56,7 +56,7 @@ NAME(rows)(const int vectors, const aten_panel_tile *tile, const char *left, int
             aten_amx_take(vectors, sums, 192);
         }
         NAME(add)(vectors, left + 4 * whole, left_row, tile->right + whole * tile->right_step,
-                     tile->right_step);
+                  tile->right_step);
     }
     aten_amx_give(vectors, out, step);
 }
@@ -64,7 +64,7 @@ NAME(rows)(const int vectors, const aten_panel_tile *tile, const char *left, int
 /* All rows of a strip. Rows whose units lie side by side, sixteen rows in a `group` of so many
    bytes, are brought into runs first. */
 static TARGET void NAME(strip)(const aten_panel_tile *tile, int64_t rows, int64_t columns,
-                                  int64_t group)
+                               int64_t group)
 {
     uint32_t turned[ATEN_AMX_SIDE * STRETCH];
     const int vectors = (int)((columns + 15) / 16);

@@ -17,7 +17,7 @@ from aten._core.base.dtypes cimport (BOOL, INT64, category_of, default_dtype_cod
 from aten._core.base.dtypes import can_cast
 from aten._core.base.keys cimport local_state
 from aten._core.base.sizes cimport MAXIMUM_DIMS
-from aten._core.base.strides cimport format_strides, is_dense
+from aten._core.base.strides cimport is_dense
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.tensor.making cimport make_alias, make_contiguous, make_strided
 from aten._core.tensor.memory cimport (Geometry, check_internal_overlap, check_unchanged,
@@ -27,6 +27,7 @@ from aten._core.tensor.promotion cimport (Promotion, begin_promotion, promote_nu
                                           promote_tensor, promoted)
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport TensorImpl, count_write, data_pointer
+from aten.backends.cpu.kernels.filling.factories cimport empty_as
 from aten.backends.cpu.kernels.moving.iterator cimport (KernelFunction, Walk, add_input,
                                                         add_operand, add_scalar, begin_walk,
                                                         coalesce, lengthen_rows, reorder, run_walk)
@@ -435,22 +436,13 @@ cdef class PointwiseKernel(Kernel):
 
     cdef TensorImpl fresh_in_format(self, Operands* operands, int code, int device_type,
                                     PyObject** stack):
-        """A result in the memory format the call asks for; None where it asks for none."""
-        cdef int64_t strides[MAXIMUM_DIMS]
-        cdef object wanted = None
-        cdef TensorImpl given
-        if self.format_position < 0:
+        """A result in the memory format of the call, of an operator that has one; else None."""
+        cdef int format_code = PRESERVE_FORMAT
+        if self.format_position < 0 or operands.tensors[0] == NULL:
             return None
         if self.asks_for_format(stack):
-            wanted = <object>stack[self.format_position]
-        if wanted is None or (<memory_format?>wanted).code == PRESERVE_FORMAT:
-            if operands.tensors[0] == NULL or (<TensorImpl>operands.tensors[0]).count:
-                return None
-            # Copies keep strides that no element has, which results of other operators do not.
-            given = <TensorImpl>operands.tensors[0]
-            return make_strided(code, given.rank, given.sizes, given.strides, device_type, -1)
-        format_strides((<memory_format>wanted).code, operands.rank, operands.sizes, strides)
-        return make_strided(code, operands.rank, operands.sizes, strides, device_type, -1)
+            format_code = (<memory_format?><object>stack[self.format_position]).code
+        return empty_as(<TensorImpl>operands.tensors[0], code, device_type, -1, format_code)
 
     cdef object walk(self, Family family, Operands* operands, TensorImpl out, int code,
                      list copies, PyObject** stack):
