@@ -5,7 +5,7 @@
 A position sees runs of memory: for every line of the window, its taps' channels one after the
 other. So lines of positions are rows of a product, read where they lie, and weights are its panels,
 turned once for each call. Images with padding are copied with it, a few lines at a time. Channels
-that see one channel each are vectors, and positions at edges take the taps that see something.
+that see one channel each go their own way, in channel_slides.pyx.
 
 Threads claim lines of the result, and strips of its channels. A result is summed over the lines of
 the window, in stretches that sizes alone decide: its bits depend neither on threads nor on what
@@ -16,6 +16,7 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from aten._core.base.device import MEMORY_FORMATS
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64
 from aten._core.base.sizes cimport read_sizes
@@ -23,9 +24,9 @@ from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
                                             data_pointer, require_memory)
 from aten._core.threads.parallel cimport parallel_for, thread_count
+from aten.backends.cpu.kernels.windows.channel_slides cimport slide_channels_last
 from aten.backends.cpu.kernels.windows.direct cimport (
-    ATEN_CUT, ATEN_STRETCH, ATEN_VECTORS, aten_channels, aten_finish, aten_window_kernels,
-    aten_window_tile, kernels_of, read_finish,
+    ATEN_CUT, ATEN_STRETCH, ATEN_VECTORS, aten_finish, aten_window_tile, kernels_of, read_finish,
 )
 from aten.backends.cpu.kernels.windows.winograd cimport suit_tiles
 
@@ -41,87 +42,44 @@ cdef enum:
     # Padding that would make an image so many times as large is not copied.
     MOST_PADDING = 4
 
-cdef struct Lines:
-    const aten_window_kernels* kernels
-    int64_t size            # of an element
-    const char* input
-    const char* weight      # as it is given, and turned
-    char* turned
-    const char* bias
-    char* out
-    int64_t batch
-    int64_t channels
-    int64_t outputs
-    int64_t sizes[2]        # of an image, its result and the window
-    int64_t seen[2]
-    int64_t kernel[2]
-    int64_t stride[2]
-    int64_t padding[2]
-    int64_t dilation[2]
-    int64_t width           # of a strip of output channels
-    int64_t strips
-    int64_t lines           # of the result in a piece
-    int64_t strips_each
-    int64_t across          # pieces of an image, along lines and channels
-    int64_t down
-    const aten_finish* finish   # or nothing
-    bint is_depthwise
-    bint is_copied
-    bint is_line            # all positions are, which see nothing but themselves
-    bint failed
-
 
 def convolve_last(Tensor input not None, Tensor weight not None, Tensor bias, Tensor out not None,
                   stride, padding, dilation, int64_t groups, finish=None):
     """Write the convolution of a batch of images to `out`, both with channels last and without
     gaps, and say whether it is done; False for windows that are better served otherwise.
 
-    The caller has checked sizes, types and orders; `weight` has channels last, too, unless each
-    channel sees one. `finish` is what `read_finish` takes. Raises MemoryError.
+    The caller has checked sizes, types and the orders of images. `finish` is what `read_finish`
+    takes. Raises MemoryError.
     """
     cdef Lines work
     cdef aten_finish finishing
-    cdef char* memory
-    cdef int64_t count
-    for tensor in (weight, bias, out):
-        require_memory(<TensorImpl>tensor)
+    cdef bint is_depthwise
     if input.device_type != CPU or input.dtype_code not in (FLOAT32, FLOAT64):
         return False
-    if out.count == 0 or input.count == 0:
+    if out.count == 0 or input.count == 0 or bias is not None and bias.strides[0] != 1:
         return False
-    data_pointer(out)
     _describe(&work, input, weight, out, stride, padding, dilation)
-    work.is_depthwise = groups == work.channels and groups == work.outputs
-    if groups != 1 and not work.is_depthwise:
+    is_depthwise = groups == work.channels and groups == work.outputs
+    if not is_depthwise and (groups != 1 or not _suits_lines(&work)):
         return False
-    if not work.is_depthwise and work.dilation[1] != 1 and work.kernel[1] != 1:
-        return False
-    if _has_tiles(&work):
-        return False
+    weight = (<object>weight).contiguous(
+        memory_format=MEMORY_FORMATS["contiguous_format" if is_depthwise else "channels_last"])
+    for tensor in (weight, bias, out):
+        require_memory(<TensorImpl>tensor)
+    # Making a tensor may run the code of others.
+    _describe(&work, input, weight, out, stride, padding, dilation)
+    work.input = <const char*>const_data_pointer(input)
+    work.out = data_pointer(out)
     work.finish = NULL
     if finish is not None:
         read_finish(&finishing, out, finish)
         work.finish = &finishing
-    work.bias = NULL
-    if bias is not None:
-        if bias.strides[0] != 1:
-            return False
-        work.bias = <const char*>const_data_pointer(bias)
-    if not _cut(&work):
-        return False
-    count = work.kernel[0] * work.kernel[1]
-    count *= work.outputs if work.is_depthwise else work.channels * work.width * work.strips
-    memory = <char*>malloc(count * work.size + 64)
-    if memory == NULL:
-        raise MemoryError("convolution: no memory for weights")
+    work.bias = NULL if bias is None else <const char*>const_data_pointer(bias)
     work.weight = <const char*>const_data_pointer(weight)
     with nogil:
-        work.turned = memory
-        _turn_weights(&work)
-        parallel_for(work.batch * work.across * work.down, 1, _run, &work)
-    free(memory)
+        work.failed = not (slide_channels_last(&work) if is_depthwise else _multiply_all(&work))
     if work.failed:
-        raise MemoryError("convolution: no memory for lines")
+        raise MemoryError("convolution: no memory for weights and lines")
     count_write(out)
     return True
 
@@ -134,8 +92,6 @@ cdef int _describe(Lines* work, TensorImpl input, TensorImpl weight, TensorImpl 
     read_sizes(dilation, work.dilation, 2)
     work.kernels = kernels_of(input.dtype_code == FLOAT64)
     work.size = 8 if input.dtype_code == FLOAT64 else 4
-    work.input = <const char*>const_data_pointer(input)
-    work.out = data_pointer(out)
     work.batch = input.sizes[0]
     work.channels = input.sizes[1]
     work.outputs = out.sizes[1]
@@ -147,19 +103,51 @@ cdef int _describe(Lines* work, TensorImpl input, TensorImpl weight, TensorImpl 
     return 0
 
 
+cdef bint _suits_lines(const Lines* work) noexcept:
+    """Whether lines as they lie take less than planes, for which images are turned."""
+    cdef int64_t weights = work.kernel[0] * work.kernel[1] * work.channels * work.outputs
+    cdef int64_t line = (work.sizes[1] + 2 * work.padding[1]) * work.channels
+    cdef int64_t reach = (work.kernel[0] - 1) * work.dilation[0] + 1
+    if work.dilation[1] != 1 and work.kernel[1] != 1:
+        return False
+    if _has_tiles(work):
+        return False
+    # Turning weights takes longer than turning as many elements of images. What is beside an image
+    # does not count: it is not to change bits.
+    if weights > (work.channels * work.sizes[0] * work.sizes[1]
+                  + work.outputs * work.seen[0] * work.seen[1]):
+        return False
+    if work.padding[0] == work.padding[1] == 0:
+        return True
+    return work.padding[1] <= MOST_PADDING * work.sizes[1] and reach <= COPIED * 4 // line
+
+
 cdef bint _has_tiles(const Lines* work) noexcept:
     """Whether planes have so much less to multiply that turning images is worth it."""
     cdef int dim
     for dim in range(2):
         if work.kernel[dim] != 3 or work.stride[dim] != 1 or work.dilation[dim] != 1:
             return False
-    return (work.size == 4 and not work.is_depthwise
-            and min(work.channels, work.outputs) >= FEWEST_TURNED
+    return (work.size == 4 and min(work.channels, work.outputs) >= FEWEST_TURNED
             and suit_tiles(work.channels, work.outputs, work.seen[0], work.seen[1]))
 
 
-cdef bint _cut(Lines* work) noexcept:
-    """Choose strips and pieces; False where a copy with padding would be too large."""
+cdef bint _multiply_all(Lines* work) noexcept nogil:
+    """False where memory was not to be had."""
+    cdef int64_t count
+    _cut(work)
+    count = work.kernel[0] * work.kernel[1] * work.channels * work.width * work.strips
+    work.turned = <char*>malloc(count * work.size + 64)
+    if work.turned == NULL:
+        return False
+    parallel_for(work.strips, 1, _turn_strips, work)
+    parallel_for(work.batch * work.across * work.down, 1, _run, work)
+    free(work.turned)
+    return not work.failed
+
+
+cdef void _cut(Lines* work) noexcept nogil:
+    """Choose strips and pieces."""
     cdef int64_t wanted = PIECES_PER_THREAD * thread_count()
     cdef int lanes = work.kernels.lanes
     cdef int64_t vectors = (work.outputs + lanes - 1) // lanes
@@ -167,26 +155,21 @@ cdef bint _cut(Lines* work) noexcept:
     work.strips = (vectors + ATEN_VECTORS - 1) // ATEN_VECTORS
     work.width = (vectors + work.strips - 1) // work.strips * lanes
     work.strips = (work.outputs + work.width - 1) // work.width
-    work.is_copied = not work.is_depthwise and (work.padding[0] > 0 or work.padding[1] > 0)
-    if work.is_copied and work.padding[1] > MOST_PADDING * work.sizes[1]:
-        return False
-    work.is_line = False
-    if not work.is_depthwise and work.padding[0] == work.padding[1] == 0 and (
-            work.kernel[0] * work.kernel[1] == work.stride[0] == work.stride[1] == 1):
+    work.is_copied = work.padding[0] > 0 or work.padding[1] > 0
+    work.is_line = not work.is_copied and (
+        work.kernel[0] * work.kernel[1] == work.stride[0] == work.stride[1] == 1)
+    if work.is_line:
         _cut_positions(work)
-        return True
+        return
     line = (work.sizes[1] + 2 * work.padding[1]) * work.channels
     reach = (work.kernel[0] - 1) * work.dilation[0] + 1
-    if work.is_copied and reach > COPIED * 4 // line:
-        return False
     lines = max(<int64_t>1, COPIED // line - reach) // work.stride[0]
     lines = min(max(<int64_t>1, lines), work.seen[0])
     lines = min(lines, max(<int64_t>1, work.seen[0] * work.batch // wanted))
     work.across = (work.seen[0] + lines - 1) // lines
     work.lines = (work.seen[0] + work.across - 1) // work.across
     work.across = (work.seen[0] + work.lines - 1) // work.lines
-    _cut_strips(work, 0 if work.is_depthwise else wanted // 2)
-    return True
+    _cut_strips(work, wanted // 2)
 
 
 cdef void _cut_positions(Lines* work) noexcept nogil:
@@ -195,7 +178,6 @@ cdef void _cut_positions(Lines* work) noexcept nogil:
     cdef int64_t positions = work.batch * work.seen[0] * work.seen[1]
     cdef int64_t threads = thread_count()
     cdef int64_t most = threads * max(<int64_t>FEW_POSITIONS, COPIED // work.channels)
-    work.is_line = True
     work.batch = work.sizes[0] = work.seen[0] = work.lines = 1
     work.sizes[1] = work.seen[1] = positions
     work.across = threads * ((positions + most - 1) // most)
@@ -219,15 +201,6 @@ cdef void _cut_strips(Lines* work, int64_t wanted) noexcept nogil:
         work.down = min(work.strips, (PIECES_PER_THREAD * thread_count() + pieces - 1) // pieces)
         work.strips_each = (work.strips + work.down - 1) // work.down
         work.down = (work.strips + work.strips_each - 1) // work.strips_each
-
-
-cdef void _turn_weights(Lines* work) noexcept nogil:
-    """Panels of weights, or for channels that see one each their taps side by side."""
-    cdef int64_t taps = work.kernel[0] * work.kernel[1]
-    if not work.is_depthwise:
-        parallel_for(work.strips, 1, _turn_strips, work)
-        return
-    work.kernels.turn(work.weight, taps, work.outputs, taps, work.turned, work.outputs)
 
 
 cdef void _turn_strips(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -254,13 +227,11 @@ cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef char* copied = NULL
     cdef const char* data
     cdef int64_t index, image, piece, line, lines, source, first
-    if work.is_depthwise:
-        copied = <char*>malloc(4 * work.kernel[0] * work.kernel[1] * sizeof(int64_t))
-    elif work.is_copied:
+    if work.is_copied:
         copied = <char*>malloc(height * pitch)
-    if copied == NULL and (work.is_depthwise or work.is_copied):
-        work.failed = True
-        return
+        if copied == NULL:
+            work.failed = True
+            return
     for index in range(begin, end):
         image = index // (work.across * work.down)
         piece = index % (work.across * work.down)
@@ -275,9 +246,6 @@ cdef void _run(void* context, int64_t begin, int64_t end) noexcept nogil:
             continue
         source = line * work.stride[0] - work.padding[0]
         data = work.input + image * work.sizes[0] * work.sizes[1] * work.channels * work.size
-        if work.is_depthwise:
-            _slide_lines(work, data, image, line, lines, <int64_t*>copied)
-            continue
         if work.is_copied:
             _copy_lines(work, data, source, (lines - 1) * work.stride[0]
                         + (work.kernel[0] - 1) * work.dilation[0] + 1, copied, pitch)
@@ -309,81 +277,6 @@ cdef void _copy_lines(const Lines* work, const char* image, int64_t first, int64
 
 cdef inline char* _line_of(const Lines* work, int64_t image, int64_t line) noexcept nogil:
     return work.out + ((image * work.seen[0] + line) * work.seen[1] * work.outputs) * work.size
-
-
-cdef void _slide_lines(const Lines* work, const char* data, int64_t image, int64_t first,
-                       int64_t lines, int64_t* taps) noexcept nogil:
-    """Taps that see the image, and where: all of them but at its edges. `taps` has room for four
-    numbers of each."""
-    cdef int64_t window = work.kernel[0] * work.kernel[1]
-    cdef int64_t stride = work.stride[1], padding = work.padding[1]
-    cdef int64_t reach = (work.kernel[1] - 1) * work.dilation[1]
-    cdef int64_t low = min(work.seen[1], (padding + stride - 1) // stride)
-    cdef int64_t high = work.sizes[1] + padding - reach - 1
-    cdef int64_t line, x, all_taps
-    cdef aten_channels run
-    high = max(low, min(work.seen[1], high // stride + 1 if high >= 0 else 0))
-    run.weights = work.turned
-    run.bias = work.bias
-    run.channels = work.channels
-    run.step = stride * work.channels
-    for line in range(first, first + lines):
-        run.offsets = taps
-        run.places = taps + window
-        run.taps = all_taps = _see_line(work, line, taps, taps + window)
-        _slide_run(work, &run, data, image, line, low, high - low)
-        for x in range(work.seen[1]):
-            if low <= x < high:
-                continue
-            run.offsets = taps + 2 * window
-            run.places = taps + 3 * window
-            _see_place(work, line, x, taps, &run)
-            _slide_run(work, &run, data, image, line, x, 1)
-            run.taps = all_taps
-        if work.finish != NULL:
-            work.kernels.finish(work.finish, True, _line_of(work, image, line), 0, 1,
-                                work.seen[1] * work.channels)
-
-
-cdef inline void _slide_run(const Lines* work, aten_channels* run, const char* data, int64_t image,
-                            int64_t line, int64_t first, int64_t count) noexcept nogil:
-    """Positions of a line, which see alike."""
-    if count <= 0:
-        return
-    run.positions = count
-    run.data = data + (first * work.stride[1] - work.padding[1]) * work.channels * work.size
-    run.out = _line_of(work, image, line) + first * work.channels * work.size
-    work.kernels.slide_channels(run)
-
-
-cdef int64_t _see_line(const Lines* work, int64_t line, int64_t* offsets,
-                       int64_t* places) noexcept nogil:
-    """Taps whose lines there are: how many, and where they and their weights lie."""
-    cdef int64_t count = 0, row, column, y
-    for row in range(work.kernel[0]):
-        y = line * work.stride[0] - work.padding[0] + row * work.dilation[0]
-        if not 0 <= y < work.sizes[0]:
-            continue
-        for column in range(work.kernel[1]):
-            offsets[count] = (y * work.sizes[1] + column * work.dilation[1]) * work.channels
-            places[count] = (row * work.kernel[1] + column) * work.channels
-            count += 1
-    return count
-
-
-cdef void _see_place(const Lines* work, int64_t line, int64_t x, int64_t* taps,
-                     aten_channels* run) noexcept nogil:
-    """Of the taps of a line those that see the image from a position at its edge."""
-    cdef int64_t window = work.kernel[0] * work.kernel[1]
-    cdef int64_t count = 0, tap, column
-    for tap in range(run.taps):
-        column = (x * work.stride[1] - work.padding[1]
-                  + tap % work.kernel[1] * work.dilation[1])
-        if 0 <= column < work.sizes[1]:
-            taps[2 * window + count] = taps[tap]
-            taps[3 * window + count] = taps[window + tap]
-            count += 1
-    run.taps = count
 
 
 cdef void _multiply_lines(const Lines* work, const char* data, char* out, int64_t lines,

@@ -2,15 +2,15 @@
 # cython: nonecheck=False, cdivision=True
 """The ordinary call of a convolution, with what follows it or without, from a stack to a result.
 
-Row-major float32 on the CPU, whose sizes go together; and images with channels last whose positions
-see nothing but themselves: rows of a product. What is otherwise, wrong calls above all, is left to a
-kernel that knows everything.
+Row-major float32 on the CPU, whose sizes go together, and images with channels last; those whose
+positions see nothing but themselves are rows of a product. What is otherwise, wrong calls above all,
+is left to a kernel that knows everything.
 """
 
 from cpython.object cimport PyObject
 from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64
@@ -24,6 +24,7 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data
                                             require_memory)
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
 from aten.backends.cpu.kernels.matrix.products cimport apply_weight, read_operand
+from aten.backends.cpu.kernels.windows.channels_last import convolve_last
 from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_CUT, ATEN_GELU, ATEN_GELU_TANH, ATEN_HARDSWISH, ATEN_SIGMOID, ATEN_SILU, ATEN_STRETCH,
     aten_finish, aten_windows, convolve_directly, leaves_as_is,
@@ -103,6 +104,8 @@ cdef Tensor _convolved(PyObject** stack):
     cdef Tensor out
     # What is read stays, whatever others make of the tensors meanwhile.
     cdef Storage image, weight, bias, residual
+    if _lies_last(<TensorImpl>stack[INPUT]):
+        return _convolved_last(stack)
     if not _is_ordinary(&call, stack):
         return None
     input = <TensorImpl>stack[INPUT]
@@ -118,6 +121,54 @@ cdef Tensor _convolved(PyObject** stack):
     if not _run(&call.windows):
         raise MemoryError("convolution: no memory for what positions see")
     return out
+
+
+cdef Tensor _convolved_last(PyObject** stack):
+    """The result for images with channels last; None for other calls."""
+    cdef Call call
+    cdef TensorImpl input = <TensorImpl>stack[INPUT]
+    cdef TensorImpl weight = <TensorImpl>stack[WEIGHT]
+    cdef int64_t strides[4]
+    cdef int64_t groups
+    cdef Tensor out
+    # Numbers first: reading them may run code.
+    if not read_numbers(&call, stack, 2) or memcmp(
+            call.steps[1], call.steps[1] + 2, 2 * sizeof(int64_t)) != 0:
+        return None
+    groups = <object>stack[GROUPS]
+    if not _fits_last(&call, stack, groups):
+        return None
+    strides[1] = 1
+    strides[3] = call.sizes[1]
+    strides[2] = call.sizes[3] * strides[3]
+    strides[0] = call.sizes[2] * strides[2]
+    out = make_strided(FLOAT32, 4, call.sizes, strides, CPU, -1)
+    # Making it may have run a collection, and that the code of others.
+    if not _fits_last(&call, stack, groups) or not _has_sizes(out, &call, 4):
+        return None
+    finish = None
+    if not leaves_as_is(&call.finish):
+        finish = None, call.finish.low, call.finish.high, call.finish.activation
+    done = convolve_last(
+        <object>input, <object>weight, <object>stack[BIAS], out, <object>stack[STRIDE],
+        (call.steps[1][0], call.steps[1][1]), <object>stack[DILATION], groups, finish)
+    return out if done else None
+
+
+cdef bint _fits_last(Call* call, PyObject** stack, int64_t groups) noexcept:
+    """Whether operands go together, and nothing is added but a bias."""
+    cdef TensorImpl input = <TensorImpl>stack[INPUT]
+    cdef TensorImpl weight = <TensorImpl>stack[WEIGHT]
+    call.finish.adds = False
+    return (_lies_last(input) and _is_there_in(weight, FLOAT32)
+            and fits(call, 4, input.sizes, weight, groups)
+            and is_bias(call, stack[BIAS]) and not _is_there(stack[RESIDUAL]))
+
+
+cdef bint _lies_last(TensorImpl input) noexcept:
+    """Whether channels of images in float32 are neighbours, without gaps."""
+    return (input.rank == 4 and _is_there_in(input, FLOAT32) and _has_last_strides(input)
+            and input.sizes[1] > 1 and input.sizes[2] * input.sizes[3] > 1)
 
 
 cdef Tensor _convolved_by_positions(PyObject** stack):
@@ -186,9 +237,7 @@ cdef bint _has_rows(TensorImpl input, TensorImpl weight, TensorImpl bias) noexce
     # With one channel, or one position, an image is row-major, too, and so is its result.
     if channels < 2 or input.sizes[2] * input.sizes[3] < 2:
         return False
-    if (input.strides[1] != 1 or input.strides[3] != channels
-            or input.strides[2] != input.sizes[3] * channels
-            or input.strides[0] != input.sizes[2] * input.strides[2]):
+    if not _has_last_strides(input):
         return False
     if not _is_there_in(weight, input.dtype_code) or weight.sizes[1] != channels:
         return False
@@ -196,6 +245,13 @@ cdef bint _has_rows(TensorImpl input, TensorImpl weight, TensorImpl bias) noexce
         return False
     return bias is None or (_is_there_in(bias, input.dtype_code) and bias.rank == 1
                             and bias.sizes[0] == weight.sizes[0])
+
+
+cdef bint _has_last_strides(TensorImpl input) noexcept:
+    cdef int64_t channels = input.sizes[1]
+    return (input.strides[1] == 1 and input.strides[3] == channels
+            and input.strides[2] == input.sizes[3] * channels
+            and input.strides[0] == input.sizes[2] * input.strides[2])
 
 
 cdef inline bint _is_there_in(TensorImpl tensor, int code) noexcept:

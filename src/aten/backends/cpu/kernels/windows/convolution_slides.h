@@ -149,7 +149,8 @@ static TARGET void NAME(slide_grid)(const aten_grid *grid)
 #include "convolution_planes.h"
 #endif
 
-/* Sums over taps at `positions` positions for `vectors` vectors of channels. */
+/* Sums over taps at `positions` positions for `vectors` vectors of channels, or for those that the
+   mask has. */
 static inline __attribute__((always_inline)) TARGET void
 NAME(channels_block)(const int positions, const int vectors, const int partial, const MASK mask,
                      const aten_channels *line, int64_t position, int64_t channel)
@@ -157,25 +158,27 @@ NAME(channels_block)(const int positions, const int vectors, const int partial, 
     const ELEMENT *data = (const ELEMENT *)line->data + position * line->step + channel;
     const ELEMENT *weights = (const ELEMENT *)line->weights + channel;
     const ELEMENT *bias = line->bias;
-    ELEMENT *out = (ELEMENT *)line->out + position * line->channels + channel;
-    NAME(vector) total[4][2], factor[2];
-    int64_t tap;
+    ELEMENT *out = (ELEMENT *)line->out + position * line->out_step + channel;
+    NAME(vector) total[16], factor[8];
+    int64_t row, column;
     int i, j;
-    ATEN_UNROLL for (i = 0; i < positions; i++)
-        ATEN_UNROLL for (j = 0; j < vectors; j++)
-            total[i][j] = (NAME(vector)){0};
-    for (tap = 0; tap < line->taps; tap++) {
-        const ELEMENT *from = data + line->offsets[tap];
-        const ELEMENT *weight = weights + line->places[tap];
-        ATEN_UNROLL for (j = 0; j < vectors; j++)
-            factor[j] = partial ? (NAME(vector))LOAD_PART(weight + j * LANES, mask)
-                                : NAME(load)(weight + j * LANES);
-        ATEN_UNROLL for (i = 0; i < positions; i++)
-            ATEN_UNROLL for (j = 0; j < vectors; j++) {
-                const ELEMENT *at = from + i * line->step + j * LANES;
-                total[i][j] += factor[j] * (partial ? (NAME(vector))LOAD_PART(at, mask)
-                                                    : NAME(load)(at));
-            }
+    ATEN_UNROLL for (i = 0; i < positions * vectors; i++)
+        total[i] = (NAME(vector)){0};
+    for (row = 0; row < line->rows; row++, data += line->row_step, weights += line->weight_row) {
+        const ELEMENT *from = data, *weight = weights;
+        for (column = 0; column < line->columns; column++) {
+            ATEN_UNROLL for (j = 0; j < vectors; j++)
+                factor[j] = partial ? (NAME(vector))LOAD_PART(weight, mask)
+                                    : NAME(load)(weight + j * LANES);
+            ATEN_UNROLL for (i = 0; i < positions; i++)
+                ATEN_UNROLL for (j = 0; j < vectors; j++) {
+                    const ELEMENT *at = from + i * line->step + j * LANES;
+                    total[i * vectors + j] += factor[j] * (partial ? (NAME(vector))LOAD_PART(at, mask)
+                                                                   : NAME(load)(at));
+                }
+            from += line->column_step;
+            weight += line->weight_column;
+        }
     }
     ATEN_UNROLL for (j = 0; j < vectors; j++) {
         NAME(vector) constant = {0};
@@ -184,8 +187,8 @@ NAME(channels_block)(const int positions, const int vectors, const int partial, 
         else if (bias)
             constant = NAME(load)(bias + channel + j * LANES);
         ATEN_UNROLL for (i = 0; i < positions; i++) {
-            const NAME(vector) value = total[i][j] + constant;
-            ELEMENT *to = out + i * line->channels + j * LANES;
+            const NAME(vector) value = total[i * vectors + j] + constant;
+            ELEMENT *to = out + i * line->out_step + j * LANES;
             if (partial)
                 STORE_PART(to, mask, value);
             else
@@ -194,26 +197,53 @@ NAME(channels_block)(const int positions, const int vectors, const int partial, 
     }
 }
 
+#define CHANNELS_OF(positions, vectors)                                                           \
+    static __attribute__((noinline)) TARGET void NAME(channels_##positions##_##vectors)(         \
+        const aten_channels *line, int64_t position, int64_t channel)                            \
+    {                                                                                            \
+        NAME(channels_block)(positions, vectors, 0, MAKE_MASK(0, LANES), line, position,         \
+                             channel);                                                           \
+    }
+CHANNELS_OF(8, 1) CHANNELS_OF(8, 2) CHANNELS_OF(4, 1) CHANNELS_OF(4, 2)
+CHANNELS_OF(1, 1) CHANNELS_OF(1, 2) CHANNELS_OF(1, 3) CHANNELS_OF(1, 4)
+CHANNELS_OF(1, 5) CHANNELS_OF(1, 6) CHANNELS_OF(1, 7) CHANNELS_OF(1, 8)
+
+/* Positions first … end, as many at a time, for the same channels after one another: their weights
+   stay in the nearest cache. Blocks have eight sums, which do not wait for each other, or sixteen where
+   there are as many registers more. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(channels_run)(const int vectors, const int partial, const MASK mask,
-                   const aten_channels *line, int64_t channel)
+NAME(channels_runs)(const int positions, const aten_channels *line, int64_t first, int64_t end)
 {
-    int64_t position = 0;
-    for (; position + 4 <= line->positions; position += 4)
-        NAME(channels_block)(4, vectors, partial, mask, line, position, channel);
-    for (; position < line->positions; position++)
-        NAME(channels_block)(1, vectors, partial, mask, line, position, channel);
+    static void (*const eights[])(const aten_channels *, int64_t, int64_t) = {
+        NAME(channels_8_1), NAME(channels_8_2)};
+    static void (*const fours[])(const aten_channels *, int64_t, int64_t) = {
+        NAME(channels_4_1), NAME(channels_4_2)};
+    static void (*const ones[])(const aten_channels *, int64_t, int64_t) = {
+        NAME(channels_1_1), NAME(channels_1_2), NAME(channels_1_3), NAME(channels_1_4),
+        NAME(channels_1_5), NAME(channels_1_6), NAME(channels_1_7), NAME(channels_1_8)};
+    void (*const *const blocks)(const aten_channels *, int64_t, int64_t)
+        = positions == 8 ? eights : positions == 4 ? fours : ones;
+    int64_t vectors = line->channels / LANES, channel = 0, position;
+    while (vectors > 0) {
+        const int64_t most = positions < 8 ? 8 / positions : LANES * sizeof(ELEMENT) < 64 ? 1 : 2;
+        const int64_t here = vectors < most ? vectors : most;
+        for (position = first; position < end; position += positions)
+            blocks[here - 1](line, position, channel);
+        vectors -= here;
+        channel += here * LANES;
+    }
+    if (channel < line->channels) {
+        const MASK mask = MAKE_MASK(0, line->channels - channel);
+        for (position = first; position < end; position += positions)
+            NAME(channels_block)(positions, 1, 1, mask, line, position, channel);
+    }
 }
 
 /* A line of positions where channels are neighbours and see one channel each. */
 static TARGET void NAME(slide_channels)(const aten_channels *line)
 {
-    const MASK all = MAKE_MASK(0, LANES);
-    int64_t channel = 0;
-    for (; channel + 2 * LANES <= line->channels; channel += 2 * LANES)
-        NAME(channels_run)(2, 0, all, line, channel);
-    for (; channel + LANES <= line->channels; channel += LANES)
-        NAME(channels_run)(1, 0, all, line, channel);
-    if (channel < line->channels)
-        NAME(channels_run)(1, 1, MAKE_MASK(0, line->channels - channel), line, channel);
+    const int64_t eights = line->positions / 8 * 8, fours = line->positions / 4 * 4;
+    NAME(channels_runs)(8, line, 0, eights);
+    NAME(channels_runs)(4, line, eights, fours);
+    NAME(channels_runs)(1, line, fours, line->positions);
 }

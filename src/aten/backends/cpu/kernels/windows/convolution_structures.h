@@ -109,12 +109,12 @@ typedef struct {
 
 typedef struct {
     /* A line of `positions`, `step` apart in data whose `channels` are neighbours, as those of the
-       result are; taps see what lies offsets[tap] further on, with weights that lie places[tap]
-       further on. */
+       result are, whose positions lie `out_step` apart. Each sees `rows` times `columns` taps with as
+       many weights for each channel. */
     const void *data, *weights, *bias;
     void *out;
-    const int64_t *offsets, *places;
-    int64_t taps, channels, positions, step;
+    int64_t rows, columns, row_step, column_step, weight_row, weight_column;
+    int64_t channels, positions, step, out_step;
 } aten_channels;
 
 typedef struct {

@@ -77,9 +77,8 @@ cdef extern from "convolution_structures.h" nogil:
         const void* weights
         const void* bias
         void* out
-        const int64_t* offsets
-        const int64_t* places
-        int64_t taps, channels, positions, step
+        int64_t rows, columns, row_step, column_step, weight_row, weight_column
+        int64_t channels, positions, step, out_step
     ctypedef struct aten_tile_piece:
         int64_t place, count, column, lines, out
     ctypedef struct aten_tiles:

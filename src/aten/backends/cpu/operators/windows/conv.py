@@ -30,7 +30,6 @@ from aten.registry import ops
 
 _FLOAT32 = DTYPES["float32"]
 _LAST = MEMORY_FORMATS["channels_last"]
-_CONTIGUOUS = MEMORY_FORMATS["contiguous_format"]
 _HALVES = ("float16", "bfloat16")
 # What kernels call activations that are curves. Others are limits.
 _CURVES = {"sigmoid": 1, "silu": 2, "hardswish": 3, "gelu": 4, "gelu_tanh": 5}
@@ -98,11 +97,10 @@ def _with_channels_last(
     """The convolution of images with channels last, where there are kernels for it."""
     if input.dtype.name not in ("float32", "float64"):
         return None
-    depthwise = weight.shape[1] == 1
     out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype, memory_format=_LAST)
     done = convolve_last(
         input.contiguous(memory_format=_LAST),
-        weight.contiguous(memory_format=_CONTIGUOUS if depthwise else _LAST),
+        weight,
         bias,
         out,
         window.stride,
