@@ -53,6 +53,10 @@ LAYERS = [
     ((2, 20, 9, 26), 37, 1, 1, 1),
     ((1, 140, 12, 22), 130, 1, 1, 1),
     ((2, 40, 20, 10), 50, 1, 1, 1),
+    # So many channels that they are summed a stretch after the other, for several strips.
+    ((2, 520, 16, 18), 150, 1, 1, 1),
+    ((1, 388, 24, 24), 100, 1, 2, 1),
+    ((1, 1100, 700), 960, 1, 1, 1),
 ]
 
 
@@ -133,7 +137,7 @@ def test_layers(width, layer, threads, caches):  # noqa: F811
     window = {"padding": padding, "dilation": dilation, "groups": groups}
     run = aten.conv2d if len(shape) == 4 else aten.conv1d
     results = []
-    for cache, count in itertools.product((1 << 20, 1 << 21), (1, 2, 3)):
+    for cache, count in itertools.product((1 << 18, 1 << 20, 1 << 21), (1, 2, 3)):
         caches(cache)
         aten.set_num_threads(count)
         results.append(run(*given, **window))
