@@ -357,14 +357,15 @@ BY_CHANNELS = (
 
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("layer", BY_CHANNELS, ids=str)
-def test_panels_that_all_threads_make(width, layer, element, threads):
+def test_rows_of_weights_that_threads_share(width, layer, element, threads):
     seen, weights, stride, padding, dilation, groups = layer
     image, weight = drawn(*seen, element=element), drawn(*weights, element=element, seed=1)
     bias = drawn(weights[0], element=element, seed=2)
     given = [aten.from_numpy(one) for one in (image, weight, bias)]
     rest = (stride, padding, dilation, False, [0] * len(stride), groups)
     found = []
-    for count in (1, 2, 3, 7):
+    # Few threads make them each for itself.
+    for count in (1, 2, 3, 5, 6, 8):
         aten.set_num_threads(count)
         found.append(aten.ops.aten.convolution(*given, *rest))
     assert all(aten.equal(one, found[0]) for one in found)

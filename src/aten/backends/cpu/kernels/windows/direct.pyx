@@ -20,12 +20,12 @@ from libc.string cimport memset
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer,
                                             require_memory)
-from aten._core.threads.parallel cimport parallel_for
+from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.windows.gliding cimport glide_all, glide_here, may_glide
 from aten.backends.cpu.kernels.windows.sliding cimport slide_all, spread_line
 from aten.backends.cpu.kernels.windows.window_strips cimport (
     FEW_LEFT, LEFT_OVER, TOGETHER, Panels, columns_of, cut_depth, cut_result, cut_strips,
-    describe_strip, even_share, place_of, plan_panels,
+    describe_strip, place_of, plan_panels,
 )
 from aten.backends.cpu.kernels.windows.winograd cimport convolve_tiles, has_tiles
 
@@ -43,6 +43,10 @@ cdef enum:
     CLAIM = 1 << 15
     # Bytes of panels that are made before all products.
     MADE_AHEAD = 1 << 23
+    # Threads that each make all panels for themselves in less time than it takes to read those that
+    # others made: some, and one more for so many channels of the result.
+    FEW_THREADS = 3
+    ROWS_OF_A_THREAD = 48
     # Rows that are multiplied with one strip before the next one has its turn.
     ROWS_TOGETHER = 64
 
@@ -212,6 +216,8 @@ cdef void _make_panels(Panels* panels) noexcept nogil:
     cdef char* memory
     if panels.is_straight or panels.down < 2 or work.taps == 0 or work.inputs == 0:
         return
+    if thread_count() <= FEW_THREADS + work.outputs // ROWS_OF_A_THREAD:
+        return
     panels.stretches = ((work.taps + panels.taps - 1) // panels.taps
                         * ((work.inputs + panels.channels - 1) // panels.channels))
     count = work.batch * work.groups * panels.strips * panels.stretches
@@ -222,8 +228,6 @@ cdef void _make_panels(Panels* panels) noexcept nogil:
         return
     panels.made = memory
     parallel_for(count, 1, _pack_panels, panels)
-    panels.strips_each = even_share(panels.strips, TOGETHER)
-    panels.across = (panels.strips + panels.strips_each - 1) // panels.strips_each
     panels.together = panels.strips_each
 
 

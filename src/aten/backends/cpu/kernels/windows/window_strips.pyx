@@ -110,7 +110,7 @@ cdef int64_t _even_strips(const Panels* panels, int64_t images) noexcept nogil:
 
 cdef bint _cut_by_rows(Panels* panels) noexcept nogil:
     """Give every thread as many rows of weights, where that is possible: few strips are no shares.
-    What a strip sees is packed once by each thread, then."""
+    What a strip sees is packed once by each thread, then, or once for all of them."""
     cdef int64_t threads = thread_count(), outputs = panels.work.outputs
     cdef int64_t parts = threads * max(<int64_t>1, min(
         (PIECES_PER_THREAD + panels.strips - 1) // panels.strips,
@@ -119,8 +119,8 @@ cdef bint _cut_by_rows(Panels* panels) noexcept nogil:
     if rows < FEWEST_ROWS // 2 or 16 * outputs < 15 * rows * parts:
         return False
     panels.rows_each = rows
-    panels.strips_each = 1
-    panels.across = panels.strips
+    panels.strips_each = even_share(panels.strips, TOGETHER)
+    panels.across = (panels.strips + panels.strips_each - 1) // panels.strips_each
     panels.down = (outputs + rows - 1) // rows
     panels.by_rows = True
     return True
