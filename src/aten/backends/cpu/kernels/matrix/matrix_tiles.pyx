@@ -75,6 +75,8 @@ cdef enum:
     STRIP_ROWS = 128
     LEAST_STRIP_ROWS = 64
     STRIP_NEAR = 3 << 17
+    # One part in so many is no matter.
+    EVEN = 24
     # And so many strips, of which all rows of a piece are done before the next piece's.
     STRIPS_TOGETHER = 8
     # Multiplications worth a piece of their own; a product costs OVERHEAD of them whatever its
@@ -298,7 +300,8 @@ cdef void _describe_strips(Tiling* tiling, const Product* product, int64_t width
 
 
 cdef void _cut_strips(Tiling* tiling) noexcept nogil:
-    """Choose pieces of whole strips, and of rows only where there are many, or few strips."""
+    """Choose pieces of whole strips, as many as threads share well, and of rows only where there are
+    many, or few strips, or where threads share whole strips badly."""
     cdef const aten_block* block = &tiling.block
     cdef int64_t strips = (block.columns + block.width - 1) // block.width
     cdef int64_t pieces = max(1, min(PIECES_PER_THREAD * thread_count(),
@@ -306,15 +309,33 @@ cdef void _cut_strips(Tiling* tiling) noexcept nogil:
     cdef int64_t near = min(<int64_t>STRIP_ROWS, STRIP_NEAR // (block.depth * tiling.size))
     cdef int64_t most = max(<int64_t>LEAST_STRIP_ROWS, near)
     cdef int64_t down = max(<int64_t>1, (block.rows + most // 2) // most)
-    cdef int64_t across = max((strips + STRIPS_TOGETHER - 1) // STRIPS_TOGETHER,
-                              min(strips, (pieces + down - 1) // down))
+    cdef int64_t each = _even_strips(strips, down, pieces)
+    cdef int64_t across = (strips + each - 1) // each
+    cdef int64_t finer = max(<int64_t>1, min(2 * down, block.rows // FEW_ROWS))
     if down * across < pieces and block.rows >= 2 * FEW_ROWS:
         down = min((pieces + across - 1) // across, block.rows // FEW_ROWS)
-    tiling.down = down
-    tiling.across = across
+    elif (EVEN + 1) * _longest(strips, 1, finer) * down < EVEN * _longest(
+            strips, each, down) * finer:
+        down, each = finer, 1
     tiling.rows = _even_share(block.rows, (block.rows + down - 1) // down, 8, &tiling.down)
-    tiling.columns = _even_share(block.columns, (block.columns + across - 1) // across, block.width,
-                                 &tiling.across)
+    tiling.columns = each * block.width
+    tiling.across = (strips + each - 1) // each
+
+
+cdef inline int64_t _longest(int64_t strips, int64_t each, int64_t down) noexcept nogil:
+    """Strips, of as many rows as `down` parts have, of the thread that has most of them."""
+    cdef int64_t threads = thread_count()
+    return ((strips + each - 1) // each * down + threads - 1) // threads * each
+
+
+cdef int64_t _even_strips(int64_t strips, int64_t down, int64_t pieces) noexcept nogil:
+    """Strips of a piece: as many as leave enough pieces, or fewer, where threads share these better."""
+    cdef int64_t found = min(<int64_t>STRIPS_TOGETHER, max(<int64_t>1, strips * down // pieces))
+    cdef int64_t each
+    for each in range(found - 1, 0, -1):
+        if _longest(strips, each, down) < _longest(strips, found, down):
+            found = each
+    return found
 
 
 cdef inline bint _steps_by_one(int64_t stride, int64_t count) noexcept nogil:
