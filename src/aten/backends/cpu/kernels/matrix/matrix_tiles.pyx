@@ -22,7 +22,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64
-from aten._core.threads.parallel cimport parallel_for, thread_count
+from aten._core.threads.parallel cimport even_parts, parallel_for, thread_count
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer
 
 cdef extern from "matrix_levels.h" nogil:
@@ -442,7 +442,8 @@ cdef int64_t _cut(Tiling* tiling, int64_t batch) noexcept nogil:
             tiling.across *= 2
         else:
             break
-    tiling.down = max(tiling.down, (rows + PIECE_SIDE - 1) // PIECE_SIDE)
+    tiling.down = even_parts(max(tiling.down, (rows + PIECE_SIDE - 1) // PIECE_SIDE),
+                             tiling.across * batch, rows // FEW_ROWS)
     tiling.rows = _even_share(rows, (rows + tiling.down - 1) // tiling.down, 8, &tiling.down)
     tiling.columns = _even_share(columns, (columns + tiling.across - 1) // tiling.across,
                                  max(block.width, 16), &tiling.across)

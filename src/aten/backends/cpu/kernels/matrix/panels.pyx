@@ -20,7 +20,7 @@ from libc.stdint cimport int64_t, int8_t
 
 from aten._core.base.dtypes cimport (BFLOAT16, COMPLEX128, COMPLEX64, FLOAT16, INT16, INT32, INT64,
                                      INT8, UINT8)
-from aten._core.threads.parallel cimport parallel_for, thread_count
+from aten._core.threads.parallel cimport even_parts, parallel_for, thread_count
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product, transpose, vector_width
 from aten.backends.cpu.kernels.matrix.panel_operands cimport (
     FEW_ROWS, PIECE_COLUMNS, STRIP_LANES, THREE, Piece, Way, at)
@@ -180,6 +180,7 @@ cdef int64_t _cut(Panels* panels) noexcept nogil:
             panels.down *= 2
         else:
             break
+    panels.down = even_parts(panels.down, panels.across * product.batch, rows // FEW_ROWS)
     panels.rows = _even_share(rows, 8, &panels.down)
     panels.columns = _even_share(columns, STRIP_LANES if columns >= WIDE else LEFT_LANES,
                                  &panels.across)
