@@ -16,7 +16,8 @@ from aten._core.base.dtypes import dtype
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
 from aten.backends.contract import DeviceBackend, LoopGenerator
-from aten.backends.plans import Memory, Parts, plan_graph, plan_steps
+from aten.backends.memories import Memory
+from aten.backends.plans import Parts, plan_graph, plan_steps
 from aten.backends.prims import function_of
 from aten.backends.streams import current_stream
 from aten.backends.structural_loops import check_indices, lowered

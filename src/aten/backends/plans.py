@@ -13,11 +13,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aten._core.base.dtypes import DTYPES, dtype
+from aten._core.base.dtypes import DTYPES
 from aten.backends.cpu.kernels.folding.plan import Launch, Plan
 from aten.backends.cpu.target import HOST
+from aten.backends.fold_order import (
+    depending_on_folds,
+    folds_rows,
+    following_folds,
+    loop_order,
+    writable,
+)
+from aten.backends.memories import Memory, in_order_of, straightened
 from aten.backends.terms import LaunchTerms
-from aten.loops.addressing import indices_of, is_placed, windows_of
 from aten.loops.geometry import (
     Dimension,
     Operand,
@@ -37,27 +44,6 @@ from aten.loops.target import Target
 from aten.prims import Graph, GraphInterpreter, Node, Prim
 
 Generate = Callable[[Program], tuple[int, Any]]
-
-
-@dataclass(slots=True)
-class Memory:
-    """A tensor of a plan: its place in the plan's list, its element type, sizes and strides."""
-
-    source: int
-    dtype: dtype
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    def operand(self, node: Node) -> Operand:
-        """As an operand of a graph, strides in bytes."""
-        return Operand(node, tuple(stride * self.dtype.itemsize for stride in self.strides))
-
-
-def in_order_of(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of `sizes` without gaps, dimensions in memory in the order that `strides` has."""
-    order = sorted(range(len(sizes)), key=lambda axis: (-strides[axis], axis))
-    packed = row_major([sizes[axis] for axis in order])
-    return tuple(packed[order.index(axis)] for axis in range(len(sizes)))
 
 
 def _output_strides(graph: Graph, node: Node, inputs: Sequence[Memory]) -> tuple[int, ...]:
@@ -105,17 +91,29 @@ def plan_graph(
     described = [(memory.dtype, memory.sizes, memory.strides) for memory in outputs]
     temporaries: list[Memory] = []
     launches: list[Launch] = []
+    last: list[Launch] = []
     space = find_space(graph)
     if generate is not None and any(0 not in memory.sizes for memory in outputs):
+        first = count + len(outputs)
         memories = [*inputs, *outputs]
+        if not numbers and tensors is None:
+            moved = straightened(graph, space, memories)
+            for place, steps in moved.items():
+                given = memories[place]
+                memories[place] = Memory(first + len(temporaries), given.dtype, given.sizes, steps)
+                temporaries.append(memories[place])
+                if place < len(inputs):
+                    launches += _copies(given, memories[place], generate, target, parts)
+                else:
+                    last += _copies(memories[place], given, generate, target, parts)
         builder = _Builder(
             *(graph, space, memories, temporaries, generate, target, parts),
             by_output=bool(numbers),
             in_order=bool(numbers),
         )
         builder.numbers = list(numbers)
-        builder.first_temporary = count + len(outputs)
-        launches = builder.launches()
+        builder.first_temporary = first
+        launches += [*builder.launches(), *last]
     plan: Plan = parts.plan(
         launches,
         described,
@@ -126,6 +124,19 @@ def plan_graph(
         generate is not None,
     )
     return plan
+
+
+def _copies(
+    memory: Memory, straight: Memory, generate: Generate, target: Target, parts: Parts
+) -> list[Launch]:
+    """The launch that fills `straight` with the elements of `memory`."""
+    node = GraphInterpreter().input(0, memory.dtype, memory.sizes).payload
+    graph = Graph("copy", [node], [node])
+    space = find_space(graph)
+    builder = _Builder(
+        graph, space, [memory, straight], [], generate, target, parts, by_output=True
+    )
+    return builder.launches()
 
 
 def plan_steps(
@@ -258,8 +269,8 @@ class _Builder:
         order = "row"
         if folded:
             widths = [node.dtype.itemsize for node in nodes]
-            across = self.across or _folds_rows(graph, kept, reduced, widths)
-            order = "column" if across and kept else _order(kept, reduced, widths)
+            across = self.across or folds_rows(graph, kept, reduced, widths)
+            order = "column" if across and kept else loop_order(kept, reduced, widths)
         along = reduced[-1] if folded and order == "row" else (kept[-1] if kept else None)
         accesses = tuple(
             "unit" if along is None else access(along.strides[place], node.dtype.itemsize)
@@ -267,7 +278,7 @@ class _Builder:
         )
         program = lower(
             graph,
-            accesses=_writable(accesses, graph),
+            accesses=writable(accesses, graph),
             row_inputs=frozenset(
                 place for place, node in enumerate(graph.inputs) if is_row(node, space)
             ),
@@ -311,7 +322,7 @@ class _Builder:
         if self.reduced[0].size < least:
             return False
         nodes = self.graph.nodes()
-        depending, following = _depending_on_folds(nodes), _following_folds(nodes)
+        depending, following = depending_on_folds(nodes), following_folds(nodes)
         return (
             not any(node.prim in ("position", "argmax", "argmin") for node in nodes)
             and not any(node.prim in FOLDS and id(node) in depending for node in nodes)
@@ -445,7 +456,7 @@ class _Builder:
             inputs.append(value)
             made[id(fold)] = _folded_widely(fold, value, last)
         nodes = self.graph.nodes()
-        following = _following_folds(nodes)
+        following = following_folds(nodes)
         for node in nodes:
             if id(node) in made or id(node) not in following:
                 continue
@@ -512,68 +523,6 @@ def _folded_widely(fold: Node, partial: Any, dims: tuple[int, ...]) -> Any:
         return folded(partial, dims=dims)
     convert = Prim.table["convert_element_type"]
     return convert(folded(convert(partial, dtype=DTYPES["float64"]), dims=dims), dtype=fold.dtype)
-
-
-def _depending_on_folds(nodes: Sequence[Node]) -> set[int]:
-    """Identities of nodes that need a fold or an extent; operands come before their users.
-
-    Each node is looked at once: expanded functions use a value many times, and so do those values.
-    """
-    found: set[int] = set()
-    for node in nodes:
-        for operand in node.inputs:
-            if operand.prim in FOLDS or operand.prim == "extent" or id(operand) in found:
-                found.add(id(node))
-                break
-    return found
-
-
-def _following_folds(nodes: Sequence[Node]) -> set[int]:
-    """Identities of nodes that need nothing but folds, extents and constants; operands first."""
-    found: set[int] = set()
-    for node in nodes:
-        begins = node.prim in FOLDS or node.prim in ("extent", "constant")
-        if begins or (node.inputs and all(id(operand) in found for operand in node.inputs)):
-            found.add(id(node))
-    return found
-
-
-def _folds_rows(
-    graph: Graph, kept: list[Dimension], reduced: list[Dimension], widths: list[int]
-) -> bool:
-    """Whether rows at indices are folded, one after the other: their elements are neighbours."""
-    steps = reduced[-1].strides
-    if not kept or not any(steps[place] for place in indices_of(graph)):
-        return False
-    return any(
-        not steps[place] and kept[-1].strides[place] == widths[place] for place in windows_of(graph)
-    )
-
-
-def _order(kept: list[Dimension], reduced: list[Dimension], widths: list[int]) -> str:
-    """Whether the vector loop runs along a row or across columns: along the smaller stride.
-
-    A row of neighbours is never folded as a column: its bits would depend on the rows beside it.
-    """
-    steps = reduced[-1].strides
-    first = next((place for place, step in enumerate(steps) if step), None)
-    if not kept or first is None or steps[first] == widths[first]:
-        return "row"
-    for inner, outer in zip(kept[-1].strides, steps, strict=True):
-        if inner and outer:
-            return "column" if inner < outer else "row"
-    return "row"
-
-
-def _writable(accesses: tuple[str, ...], graph: Graph) -> tuple[str, ...]:
-    """Outputs that the innermost loop stays on are written outside it: any step will do, but for
-    those that are written at computed addresses."""
-    first = len(graph.inputs)
-    outputs = [
-        "unit" if one == "zero" and not is_placed(node) else one
-        for one, node in zip(accesses[first:], graph.outputs, strict=True)
-    ]
-    return (*accesses[:first], *outputs)
 
 
 def _product(sizes: Any) -> int:

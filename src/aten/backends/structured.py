@@ -145,7 +145,8 @@ class LoopBackend:
         parts: Parts | None = None,
     ) -> Plan:
         """The plan of a call of `op`, with what `generate` makes."""
-        from aten.backends.plans import Memory, plan_graph
+        from aten.backends.memories import Memory
+        from aten.backends.plans import plan_graph
         from aten.loops.geometry import UnsupportedGraphError
 
         definition = definition_of(op)

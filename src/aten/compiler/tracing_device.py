@@ -17,7 +17,8 @@ from aten.backends.contract import DeviceBackend, LoopGenerator, register
 from aten.backends.cpu.codegen import compile_program, lacking
 from aten.backends.cpu.target import HOST
 from aten.backends.launching import Launch, Part
-from aten.backends.plans import Memory, Parts, plan_graph
+from aten.backends.memories import Memory
+from aten.backends.plans import Parts, plan_graph
 from aten.backends.terms import LaunchTerms
 from aten.graph.writing.payloads import bytes_of
 from aten.loops.pipeline import prepare

@@ -17,7 +17,7 @@ from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.making import meta_window
 from aten._core.tensor.tensor import Tensor
 from aten.backends.decomposition import pointwise_value
-from aten.backends.plans import Memory
+from aten.backends.memories import Memory
 from aten.backends.structured import definition_of, has_definition
 from aten.compiler.calls import operator_of
 from aten.compiler.gathers import Gather, gather_of

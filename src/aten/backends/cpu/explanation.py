@@ -11,7 +11,8 @@ from aten._core.tensor.construct import empty_strided
 from aten.backends import structured
 from aten.backends.cpu.codegen import lacking, llvm_ir
 from aten.backends.cpu.jit import assembly
-from aten.backends.plans import Memory, plan_graph
+from aten.backends.memories import Memory
+from aten.backends.plans import plan_graph
 from aten.loops.pipeline import lower, prepare
 from aten.loops.program import Program
 from aten.ops.definition import Definition, pointwise_graph

@@ -32,7 +32,12 @@ from aten.backends.cpu.kernels.indexing.locating cimport require_memory
 from aten.backends.cpu.kernels.indexing.picked_parts cimport BASE, INDEX, OTHER, Way, run_in_parts
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_operand, begin_walk,
                                                         coalesce, reorder)
-from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
+
+cdef extern from "../moving/halves.h" nogil:
+    float aten_widen_brain(uint16_t half)
+    uint16_t aten_round_brain(float value)
+    float aten_widen_half(uint16_t half)
+    uint16_t aten_round_half(float value)
 
 cdef enum:
     # From as many points on, other Python threads may run.
@@ -222,27 +227,52 @@ cdef void _fold(char** data, int64_t n0, const int64_t* s0, int64_t n1, const in
         _fold_by(data, n0, s0, n1, s1, way, GREATEST, unused)
 
 
-cdef void _fold_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
-                       const Way* way) noexcept nogil:
+cdef inline float _widened(const uint16_t* half, bint is_brain) noexcept nogil:
+    return aten_widen_brain(half[0]) if is_brain else aten_widen_half(half[0])
+
+
+cdef inline void _fold_halves_by(char** data, int64_t n0, const int64_t* s0, int64_t n1,
+                                 const int64_t* s1, const Way* way, int fold,
+                                 bint is_brain) noexcept nogil:
     """Half types, each result rounded; sums of complex ones are two."""
     cdef int64_t row, place, wild = 0
-    cdef char* base
-    cdef char* other
+    cdef uint16_t* base
+    cdef const uint16_t* other
+    cdef float value
     cdef int part, parts = 2 if way.code == COMPLEX32 else 1
-    cdef int code = FLOAT16 if way.code == COMPLEX32 else way.code
-    cdef float held[2]
-    cdef float given[2]
     for row in range(n1):
+        if s0[INDEX] == 0 and s0[BASE] == s0[OTHER] == sizeof(uint16_t) and parts == 1:
+            base = <uint16_t*>(data[BASE] + row * s1[BASE] + way.step * _chosen(
+                data[INDEX] + row * s1[INDEX], way.choices, True, &wild))
+            other = <const uint16_t*>(data[OTHER] + row * s1[OTHER])
+            for place in range(n0):
+                value = _folded(_widened(base + place, is_brain),
+                                _widened(other + place, is_brain), fold)
+                base[place] = aten_round_brain(value) if is_brain else aten_round_half(value)
+            continue
         for place in range(n0):
-            base = (data[BASE] + row * s1[BASE] + place * s0[BASE] + way.step * _chosen(
-                data[INDEX] + row * s1[INDEX] + place * s0[INDEX], way.choices, True, &wild))
-            other = data[OTHER] + row * s1[OTHER] + place * s0[OTHER]
-            transfer_run(base, code, 1, <char*>held, FLOAT32, 1, parts)
-            transfer_run(other, code, 1, <char*>given, FLOAT32, 1, parts)
+            base = <uint16_t*>(
+                data[BASE] + row * s1[BASE] + place * s0[BASE] + way.step * _chosen(
+                    data[INDEX] + row * s1[INDEX] + place * s0[INDEX], way.choices, True, &wild))
+            other = <const uint16_t*>(data[OTHER] + row * s1[OTHER] + place * s0[OTHER])
             for part in range(parts):
-                held[part] = _folded(held[part], given[part], way.fold)
-            transfer_run(<char*>held, FLOAT32, 1, base, code, 1, parts)
+                value = _folded(_widened(base + part, is_brain), _widened(other + part, is_brain),
+                                fold)
+                base[part] = aten_round_brain(value) if is_brain else aten_round_half(value)
     _report(way, wild)
+
+
+cdef void _fold_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
+                       const Way* way) noexcept nogil:
+    # A loop of its own for the one that is common.
+    if way.code == BFLOAT16 and way.fold == SUM:
+        _fold_halves_by(data, n0, s0, n1, s1, way, SUM, True)
+    elif way.code == BFLOAT16:
+        _fold_halves_by(data, n0, s0, n1, s1, way, way.fold, True)
+    elif way.fold == SUM:
+        _fold_halves_by(data, n0, s0, n1, s1, way, SUM, False)
+    else:
+        _fold_halves_by(data, n0, s0, n1, s1, way, way.fold, False)
 
 
 cdef inline void _move_all(char** data, int64_t n0, const int64_t* s0, int64_t n1,
