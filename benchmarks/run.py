@@ -28,6 +28,7 @@ GROUPS = (
     "custom_operators",
     "pointwise",
     "reduce",
+    "layouts",
     "index",
     "gemm",
     "convolution",

@@ -1,0 +1,106 @@
+"""Operands that lie otherwise: every second element, other orders, rows of few elements; and
+batches and sizes that threads share badly."""
+
+from __future__ import annotations
+
+from operands import normal
+from timing import Case, Result, geometric_mean, measure
+
+LAYOUTS = {
+    "every second": "wide = lib.zeros(301, 1034); wide[:, ::2] = x; x = wide[:, ::2]",
+    "transposed": "x = x.T.contiguous().T",
+}
+FUNCTIONS = {
+    "softmax(-1)": "x.softmax(-1)",
+    "softmax(0)": "x.softmax(0)",
+    "log_softmax(-1)": "x.log_softmax(-1)",
+    "logsumexp(-1)": "x.logsumexp(-1)",
+    "layer_norm": "lib.nn.functional.layer_norm(x, (517,))",
+    "max(-1)": "x.max(-1)",
+    "argmax(-1)": "x.argmax(-1)",
+    "amax(-1)": "x.amax(-1)",
+    "var(-1)": "x.var(-1)",
+    "sum(-1)": "x.sum(-1)",
+    "exp": "x.exp()",
+    "gelu": "lib.nn.functional.gelu(x)",
+    "copy": "x.clone(memory_format=lib.contiguous_format)",
+    "cumsum(-1)": "x.cumsum(-1)",
+    "cat": "lib.cat([x, x], -1)",
+    "flip(-1)": "x.flip(-1)",
+}
+
+
+def elements() -> list[Case]:
+    operands = {"x": normal(301, 517)}
+    image = {"x": normal(2, 33, 45, 51)}
+    last = "x = x.to(memory_format=lib.channels_last)"
+    tall = {"x": normal(20011, 7)}
+    half = {"x": normal(301, 517, dtype="bfloat16")}
+    places = "i = lib.arange(300, -1, -1)"
+    return [
+        *(
+            Case(f"{name}, {layout}", text, operands, setup=setup)
+            for layout, setup in LAYOUTS.items()
+            for name, text in FUNCTIONS.items()
+        ),
+        Case("softmax(1), channels last", "x.softmax(1)", image, setup=last),
+        Case("log_softmax(1), channels last", "x.log_softmax(1)", image, setup=last),
+        Case("argmin(0), 20011×7", "x.argmin(0)", tall),
+        Case("max(0), 20011×7", "x.max(0)", tall),
+        Case("sum(0), 20011×7", "x.sum(0)", tall),
+        Case("softmax(-1), 20011×7", "x.softmax(-1)", tall),
+        Case("index_add, bfloat16", "x.index_add(0, i, x)", half, setup=places),
+        Case(
+            "scatter_add, bfloat16",
+            "x.scatter_add(0, i[:, None].expand(301, 517), x)",
+            half,
+            setup=places,
+        ),
+    ]
+
+
+def products() -> list[Case]:
+    sizes = ((1500, 384, 384), (700, 300, 300), (1100, 700, 700), (77, 512, 2048))
+    batches = ((3, 300, 300, 300), (5, 128, 128, 128), (3, 64, 512, 512))
+    image = {"x": normal(1, 384, 14, 14), "w": normal(768, 384, 2, 2)}
+    depthwise = {"x": normal(1, 384, 14, 14), "w": normal(384, 1, 7, 7)}
+    last = "x = x.to(memory_format=lib.channels_last)"
+    return [
+        *(
+            Case(
+                f"linear, {rows}×{depth} by {depth}×{columns}",
+                "lib.nn.functional.linear(x, w)",
+                {"x": normal(rows, depth), "w": normal(columns, depth)},
+            )
+            for rows, depth, columns in sizes
+        ),
+        *(
+            Case(
+                f"bmm, {batch}×{rows}×{depth} by {depth}×{columns}",
+                "x @ y",
+                {"x": normal(batch, rows, depth), "y": normal(batch, depth, columns)},
+            )
+            for batch, rows, depth, columns in batches
+        ),
+        Case(
+            "conv2d, 384→768 14×14 2×2 s2, image with channels last",
+            "lib.nn.functional.conv2d(x, w, stride=2)",
+            image,
+            setup=last,
+        ),
+        Case(
+            "conv2d, 384→384 14×14 7×7 g384, image with channels last",
+            "lib.nn.functional.conv2d(x, w, padding=3, groups=384)",
+            depthwise,
+            setup=last,
+        ),
+    ]
+
+
+def cases() -> list[Case]:
+    return [*elements(), *products()]
+
+
+def run() -> list[Result]:
+    results = measure(cases())
+    return [*results, geometric_mean(f"layouts: mean of {len(results)} cases", results, 1.0)]
