@@ -78,6 +78,16 @@ def test_all_lie_as_they_may(name: str) -> None:
             assert aten.equal(made, expected)
 
 
+@pytest.mark.parametrize("columns", [1, 2, 5, 40])
+def test_long_rows_are_cut_alike(columns: int) -> None:
+    """Whatever lies beside a row: pieces of it depend on its own step."""
+    aten.manual_seed(5)
+    wide = 1 + aten.randn(20000, 80) * 0.01
+    some = wide[:, : 2 * columns : 2]
+    for function in (FUNCTIONS["norm"], lambda x, dim: x.prod(dim, True), FUNCTIONS["var"]):
+        assert aten.equal(function(some, 0)[:, :1], function(wide[:, :1], 0))
+
+
 def test_repeated_elements_and_calls_after_changes() -> None:
     x = drawn(aten.float32)[0]
     for wide in (x[:, :1].expand(70, 69), x[:1].expand(70, 69)):

@@ -10,8 +10,10 @@ stay apart, and rows beside each other become neighbours.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from aten._core.base.dtypes import dtype
+from aten.backends.fold_order import depending_on_folds
 from aten.loops.geometry import Operand, Space, is_row
 from aten.loops.program import FOLDS
 from aten.loops.structural import row_major
@@ -22,6 +24,8 @@ from aten.prims import Graph, Node
 _LONG_ROW = 64
 _NEAR = 4
 _RATHER_NEAR = 16
+# Elements of an operand that is copied for speed alone.
+_MOST_COPIED = 1 << 24
 # Steps of a graph that are many: exponentials are as many, mean and deviation are not.
 _MANY_STEPS = 40
 # Folds that give the same bits in any order.
@@ -52,26 +56,40 @@ def in_order_of(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, 
 def straightened(graph: Graph, space: Space, memories: list[Memory]) -> dict[int, tuple[int, ...]]:
     """Operands that are copied first and results that are copied last, by their places, and the
     strides of what they are copied to or from."""
-    folds = [node.prim for node in graph.nodes() if node.prim in FOLDS]
-    is_costly = len(graph.nodes()) >= _MANY_STEPS
+    nodes = graph.nodes()
+    folds = [node for node in nodes if node.prim in FOLDS]
+    depending = depending_on_folds(nodes)
+    ordered = any(node.prim not in _UNORDERED for node in folds)
     count = len(graph.inputs)
     full = [count + place for place, node in enumerate(graph.outputs) if not is_row(node, space)]
     found: dict[int, tuple[int, ...]] = {}
-    if not folds or (folds == ["sum"] and not full):
+    # Folds that may be cut into pieces have an order for each step; they read an operand once.
+    if not full and ordered and not any(id(node) in depending for node in folds):
         return found
-    if any(memories[place].strides != row_major(memories[place].sizes) for place in full):
+    if not folds or any(
+        not _is_row_major(memories[place].strides, memories[place]) for place in full
+    ):
         return found
     for place, node in enumerate(graph.inputs):
         memory = memories[place]
         if node.shape != space.shape or is_row(node, space) or 0 in memory.strides:
             continue
-        better = _better_strides(memory, space, ordered=not {*folds} <= _UNORDERED)
+        better = _better_strides(memory, space, ordered=ordered)
         if better:
             found[place] = better
         strides = in_order_of(memory.sizes, better or memory.strides)
-        if place == 0 and is_costly and strides != row_major(memory.sizes):
+        if place == 0 and len(nodes) >= _MANY_STEPS and not _is_row_major(strides, memory):
             found |= {result: strides for result in full if memories[result].sizes == memory.sizes}
     return found
+
+
+def _is_row_major(strides: tuple[int, ...], memory: Memory) -> bool:
+    """Whether a tensor of these sizes is that, whatever it says of dimensions of size one."""
+    wanted = row_major(memory.sizes)
+    return all(
+        size == 1 or step == right
+        for size, step, right in zip(memory.sizes, strides, wanted, strict=True)
+    )
 
 
 def _better_strides(memory: Memory, space: Space, *, ordered: bool) -> tuple[int, ...]:
@@ -85,7 +103,11 @@ def _better_strides(memory: Memory, space: Space, *, ordered: bool) -> tuple[int
     near = [strides[axis] for axis in others if sizes[axis] > 1]
     if sizes[along] < _LONG_ROW or strides[along] == 1:
         return ()
-    if strides[along] < (_NEAR if ordered else _RATHER_NEAR) or (not ordered and 1 not in near):
+    # Where copies leave bits as they are, a large operand is not worth its memory once more.
+    is_near = strides[along] < _NEAR
+    if not (ordered and is_near) and prod(sizes) > _MOST_COPIED:
+        return ()
+    if is_near or (not ordered and (strides[along] < _RATHER_NEAR or 1 not in near)):
         order = [*others, along]
         packed = row_major([sizes[axis] for axis in order])
     elif near and 1 not in near:

@@ -330,7 +330,8 @@ cdef inline int64_t _longest(int64_t strips, int64_t each, int64_t down) noexcep
 
 cdef int64_t _even_strips(int64_t strips, int64_t down, int64_t pieces) noexcept nogil:
     """Strips of a piece: as many as leave enough pieces, or fewer, where threads share these better."""
-    cdef int64_t found = min(<int64_t>STRIPS_TOGETHER, max(<int64_t>1, strips * down // pieces))
+    cdef int64_t most = min(<int64_t>STRIPS_TOGETHER, strips)
+    cdef int64_t found = min(most, max(<int64_t>1, strips * down // pieces))
     cdef int64_t each
     for each in range(found - 1, 0, -1):
         if _longest(strips, each, down) < _longest(strips, found, down):
