@@ -2,6 +2,16 @@ from collections.abc import Sequence
 
 from aten._core.tensor.tensor import Tensor
 
+def suits_last(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    sizes: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> bool: ...
 def convolve_last(
     input: Tensor,
     weight: Tensor,
@@ -12,4 +22,4 @@ def convolve_last(
     dilation: Sequence[int],
     groups: int,
     finish: tuple[Tensor | None, float, float, int] | None = None,
-) -> bool: ...
+) -> None: ...

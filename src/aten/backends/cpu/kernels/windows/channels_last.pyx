@@ -43,31 +43,41 @@ cdef enum:
     MOST_PADDING = 4
 
 
+def suits_last(Tensor input not None, Tensor weight not None, Tensor bias, sizes, stride, padding,
+               dilation, int64_t groups):
+    """Whether `convolve_last` is for a convolution with a result of these sizes; other windows are
+    better served by planes."""
+    cdef Lines work
+    cdef int64_t seen[4]
+    if input.device_type != CPU or input.dtype_code not in (FLOAT32, FLOAT64):
+        return False
+    if input.count == 0 or bias is not None and bias.strides[0] != 1:
+        return False
+    read_sizes(sizes, seen, 4)
+    if seen[0] * seen[1] * seen[2] * seen[3] == 0:
+        return False
+    _describe(&work, input, weight, seen, stride, padding, dilation)
+    return _is_depthwise(&work, groups) or groups == 1 and _suits_lines(&work)
+
+
 def convolve_last(Tensor input not None, Tensor weight not None, Tensor bias, Tensor out not None,
                   stride, padding, dilation, int64_t groups, finish=None):
-    """Write the convolution of a batch of images to `out`, both with channels last and without
-    gaps, and say whether it is done; False for windows that are better served otherwise.
+    """Write the convolution of a batch of images to `out`, both with channels last and without gaps.
 
-    The caller has checked sizes, types and the orders of images. `finish` is what `read_finish`
-    takes. Raises MemoryError.
+    The caller has checked sizes, types and the orders of images, and that `suits_last` says so.
+    `finish` is what `read_finish` takes. Raises MemoryError.
     """
     cdef Lines work
     cdef aten_finish finishing
     cdef bint is_depthwise
-    if input.device_type != CPU or input.dtype_code not in (FLOAT32, FLOAT64):
-        return False
-    if out.count == 0 or input.count == 0 or bias is not None and bias.strides[0] != 1:
-        return False
-    _describe(&work, input, weight, out, stride, padding, dilation)
-    is_depthwise = groups == work.channels and groups == work.outputs
-    if not is_depthwise and (groups != 1 or not _suits_lines(&work)):
-        return False
+    _describe(&work, input, weight, out.sizes, stride, padding, dilation)
+    is_depthwise = _is_depthwise(&work, groups)
     weight = (<object>weight).contiguous(
         memory_format=MEMORY_FORMATS["contiguous_format" if is_depthwise else "channels_last"])
     for tensor in (weight, bias, out):
         require_memory(<TensorImpl>tensor)
     # Making a tensor may run the code of others.
-    _describe(&work, input, weight, out, stride, padding, dilation)
+    _describe(&work, input, weight, out.sizes, stride, padding, dilation)
     work.input = <const char*>const_data_pointer(input)
     work.out = data_pointer(out)
     work.finish = NULL
@@ -81,10 +91,13 @@ def convolve_last(Tensor input not None, Tensor weight not None, Tensor bias, Te
     if work.failed:
         raise MemoryError("convolution: no memory for weights and lines")
     count_write(out)
-    return True
 
 
-cdef int _describe(Lines* work, TensorImpl input, TensorImpl weight, TensorImpl out, stride,
+cdef inline bint _is_depthwise(const Lines* work, int64_t groups) noexcept:
+    return groups == work.channels and groups == work.outputs
+
+
+cdef int _describe(Lines* work, TensorImpl input, TensorImpl weight, const int64_t* seen, stride,
                    padding, dilation) except -1:
     cdef int dim
     read_sizes(stride, work.stride, 2)
@@ -94,11 +107,11 @@ cdef int _describe(Lines* work, TensorImpl input, TensorImpl weight, TensorImpl 
     work.size = 8 if input.dtype_code == FLOAT64 else 4
     work.batch = input.sizes[0]
     work.channels = input.sizes[1]
-    work.outputs = out.sizes[1]
+    work.outputs = seen[1]
     work.failed = False
     for dim in range(2):
         work.sizes[dim] = input.sizes[dim + 2]
-        work.seen[dim] = out.sizes[dim + 2]
+        work.seen[dim] = seen[dim + 2]
         work.kernel[dim] = weight.sizes[dim + 2]
     return 0
 

@@ -24,7 +24,7 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data
                                             require_memory)
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
 from aten.backends.cpu.kernels.matrix.products cimport apply_weight, read_operand
-from aten.backends.cpu.kernels.windows.channels_last import convolve_last
+from aten.backends.cpu.kernels.windows.channels_last import convolve_last, suits_last
 from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_CUT, ATEN_GELU, ATEN_GELU_TANH, ATEN_HARDSWISH, ATEN_SIGMOID, ATEN_SILU, ATEN_STRETCH,
     aten_finish, aten_windows, convolve_directly, leaves_as_is,
@@ -138,6 +138,11 @@ cdef Tensor _convolved_last(PyObject** stack):
     groups = <object>stack[GROUPS]
     if not _fits_last(&call, stack, groups):
         return None
+    sizes = (call.sizes[0], call.sizes[1], call.sizes[2], call.sizes[3])
+    padding = call.steps[1][0], call.steps[1][1]
+    if not suits_last(<object>input, <object>weight, <object>stack[BIAS], sizes,
+                      <object>stack[STRIDE], padding, <object>stack[DILATION], groups):
+        return None
     strides[1] = 1
     strides[3] = call.sizes[1]
     strides[2] = call.sizes[3] * strides[3]
@@ -149,10 +154,9 @@ cdef Tensor _convolved_last(PyObject** stack):
     finish = None
     if not leaves_as_is(&call.finish):
         finish = None, call.finish.low, call.finish.high, call.finish.activation
-    done = convolve_last(
-        <object>input, <object>weight, <object>stack[BIAS], out, <object>stack[STRIDE],
-        (call.steps[1][0], call.steps[1][1]), <object>stack[DILATION], groups, finish)
-    return out if done else None
+    convolve_last(<object>input, <object>weight, <object>stack[BIAS], out, <object>stack[STRIDE],
+                  padding, <object>stack[DILATION], groups, finish)
+    return out
 
 
 cdef bint _fits_last(Call* call, PyObject** stack, int64_t groups) noexcept:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from aten._core.base.device import MEMORY_FORMATS
 from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
-from aten.backends.cpu.kernels.windows.channels_last import convolve_last
+from aten.backends.cpu.kernels.windows.channels_last import convolve_last, suits_last
 from aten.backends.cpu.kernels.windows.convolution import convolve
 from aten.backends.cpu.kernels.windows.pairs import convolve_pairs
 from aten.backends.cpu.kernels.windows.weight_gradient import weigh
@@ -95,21 +95,13 @@ def _with_channels_last(
     finish: _Finish | None = None,
 ) -> Tensor | None:
     """The convolution of images with channels last, where there are kernels for it."""
-    if input.dtype.name not in ("float32", "float64"):
+    given = (window.stride, window.padding, window.dilation, window.groups)
+    if not suits_last(input, weight, bias, sizes, *given):
         return None
     out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype, memory_format=_LAST)
-    done = convolve_last(
-        input.contiguous(memory_format=_LAST),
-        weight,
-        bias,
-        out,
-        window.stride,
-        window.padding,
-        window.dilation,
-        window.groups,
-        finish and finish.beside(out),
-    )
-    return out if done else None
+    input = input.contiguous(memory_format=_LAST)
+    convolve_last(input, weight, bias, out, *given, finish and finish.beside(out))
+    return out
 
 
 def convolution_epilogue(
