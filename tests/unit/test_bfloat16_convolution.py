@@ -16,7 +16,7 @@ from test_direct_convolution import convolved, drawn, threads, width  # noqa: F4
 import aten
 
 # Image, weight, stride, padding, dilation, groups: odd and even channels, few left-over positions,
-# and what has too few channels for pairs.
+# what has too few channels for pairs, and what tile registers copy and cut in every way they have.
 LAYERS = [
     ((1, 64, 14, 14), (33, 64, 3, 3), 1, 1, 1, 1),
     ((2, 7, 9, 11), (13, 7, 3, 3), 1, 1, 1, 1),
@@ -30,6 +30,14 @@ LAYERS = [
     ((1, 2, 9, 9), (9, 2, 3, 3), 1, 1, 1, 1),
     ((2, 7, 5, 6), (9, 7, 1, 1), 1, 0, 1, 1),
     ((2, 6, 9, 9), (6, 1, 3, 3), 1, 1, 1, 6),
+    ((1, 40, 17, 19), (50, 40, 3, 3), 2, 1, 1, 1),
+    ((2, 33, 12, 31), (31, 33, 5, 4), (3, 2), (2, 0), (2, 3), 1),
+    ((1, 3, 40, 37), (33, 3, 5, 5), 3, 2, 1, 1),
+    ((2, 64, 9, 9), (64, 32, 3, 3), 1, 1, 1, 2),
+    ((1, 80, 300), (96, 80, 3), 2, 1, 2, 1),
+    ((1, 32, 5, 9, 8), (17, 32, 3, 3, 2), (2, 1, 2), (1, 0, 1), 1, 1),
+    ((1, 65, 1, 1), (40, 65, 1, 1), 1, 0, 1, 1),
+    ((1, 32, 3, 70), (48, 32, 3, 3), 1, (4, 1), (1, 1), 1),
 ]
 
 
@@ -82,6 +90,7 @@ def test_images_that_do_not_lie_side_by_side(width):  # noqa: F811
         lambda x: x[:, ::2, 1::2, 2:39],
         lambda x: x[:, 4:, ::3, ::3],
         lambda x: x[:, :4].contiguous(memory_format=aten.channels_last),
+        lambda x: x[:, 4:, :18, :40].contiguous(memory_format=aten.channels_last),
     ):
         image = numpy.ascontiguousarray(view(aten.from_numpy(whole)).numpy())
         given = view(halves(whole))
@@ -91,6 +100,21 @@ def test_images_that_do_not_lie_side_by_side(width):  # noqa: F811
         )
         zeros = numpy.zeros(9, "float32")
         assert_near(result, image, weight, zeros, ((1, 1), (1, 1), (1, 1), 1))
+
+
+@pytest.mark.parametrize(
+    "layer", [layer for layer in LAYERS if len(layer[0]) == 4 and layer[0][1] > 4], ids=str
+)
+def test_channels_last(layer):
+    shape, weight_shape, *numbers, groups = layer
+    image, weight, bias = (halves(drawn(*one)) for one in (shape, weight_shape, weight_shape[:1]))
+    window = (*window_of(2, *numbers), False, [0, 0], groups)
+    planes = aten.ops.aten.convolution(image, weight, bias, *window)
+    last = image.contiguous(memory_format=aten.channels_last)
+    result = aten.ops.aten.convolution(last, weight, bias, *window)
+    assert result.is_contiguous(memory_format=aten.channels_last)
+    difference = (result.float() - planes.float()).abs()
+    assert (difference <= 2.0**-7 * planes.float().abs() + 2.0**-7).all()
 
 
 def test_what_is_not_finite_reaches_who_sees_it(width):  # noqa: F811

@@ -34,6 +34,11 @@ static inline int aten_allowed_vector_bytes(void)
    remedy against what gathers gave away (Intel's from those on that multiply float16). */
 #define ATEN_HAS_FAST_GATHERS                                                                      \
     (ATEN_MAY_USE(32, "avx2") && __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512fp16"))
+/* Tile registers: the compiler has to know the instructions and to ask for them by name, and the
+   kernel to be asked for the registers. */
+#if defined(__linux__) && !defined(__clang__) && __GNUC__ >= 11
+#define ATEN_KNOWS_TILE_REGISTERS
+#endif
 #define ATEN_MAY_USE_32 (ATEN_MAY_USE(32, "avx2") && ATEN_MAY_USE(32, "fma"))
 #endif
 

@@ -3,6 +3,8 @@
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Nesting, Product
 
 cdef bint multiplies(int code) noexcept nogil       # whether there are products of this element type
+# Whether those of bfloat16 may use tile registers, which this process has then asked for.
+cdef bint has_tile_registers() noexcept nogil
 cdef int multiply(Product* product) except -1
 # The same for two vectors: one sum, which may be taken in parts.
 cdef int multiply_vectors(Product* product) except -1

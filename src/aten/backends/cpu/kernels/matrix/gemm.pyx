@@ -20,7 +20,8 @@ from aten.backends.cpu.kernels.matrix.matrix_tiles cimport (Nesting, Product, mu
                                                             multiply_tiles,
                                                             multiply_vector_tiles, takes_tiles,
                                                             transpose)
-from aten.backends.cpu.kernels.matrix.panels cimport multiply_panels, takes_panels
+from aten.backends.cpu.kernels.matrix.panel_strips cimport ATEN_BRAIN_PAIRS, aten_panel_tiles
+from aten.backends.cpu.kernels.matrix.panels cimport multiply_panels, panel_tiles, takes_panels
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer
 
 cdef enum:
@@ -51,6 +52,11 @@ cdef bint multiplies(int code) noexcept nogil:
     """Whether there are products of this element type."""
     return (_is_integer(code) or _is_half(code) or code == FLOAT32 or code == FLOAT64
             or code == COMPLEX64 or code == COMPLEX128)
+
+
+cdef bint has_tile_registers() noexcept nogil:
+    cdef const aten_panel_tiles* tiles = panel_tiles(ATEN_BRAIN_PAIRS)
+    return tiles != NULL and tiles.strip != NULL
 
 
 cdef int multiply_vectors(Product* product) except -1:

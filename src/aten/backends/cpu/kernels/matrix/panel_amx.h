@@ -32,6 +32,8 @@ static TARGET void aten_amx_shape(int rows, int units, int columns)
     }
     shapes.rows[3] = (uint8_t)rows;
     shapes.row_bytes[3] = (uint16_t)(units * 4);
+    /* Compilers take only the first bytes of it for what is read. */
+    __asm__ volatile("" : : "r"(&shapes) : "memory");
     _tile_loadconfig(&shapes);
 }
 

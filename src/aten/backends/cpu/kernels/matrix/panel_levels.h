@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "_core/base/vector_widths.h"
+#include "_core/base/wide_vectors.h"
 
 #include "../moving/halves.h"
 #include "panel_structures.h"
@@ -280,36 +281,6 @@ aten_spread_long_64(const char *from)
     return _mm512_set1_epi64(unit);
 }
 
-/* A square of 16 by 16, whose lines become its columns. */
-static inline __attribute__((always_inline, target("avx512f"))) void
-aten_turn_square(__m512i line[16])
-{
-    __m512i pair[16];
-    int i;
-    ATEN_UNROLL for (i = 0; i < 16; i += 2) {
-        pair[i] = _mm512_unpacklo_epi32(line[i], line[i + 1]);
-        pair[i + 1] = _mm512_unpackhi_epi32(line[i], line[i + 1]);
-    }
-    ATEN_UNROLL for (i = 0; i < 16; i += 4) {
-        line[i] = _mm512_unpacklo_epi64(pair[i], pair[i + 2]);
-        line[i + 1] = _mm512_unpackhi_epi64(pair[i], pair[i + 2]);
-        line[i + 2] = _mm512_unpacklo_epi64(pair[i + 1], pair[i + 3]);
-        line[i + 3] = _mm512_unpackhi_epi64(pair[i + 1], pair[i + 3]);
-    }
-    ATEN_UNROLL for (i = 0; i < 4; i++) {
-        pair[i] = _mm512_shuffle_i32x4(line[i], line[i + 4], 0x88);
-        pair[i + 4] = _mm512_shuffle_i32x4(line[i], line[i + 4], 0xDD);
-        pair[i + 8] = _mm512_shuffle_i32x4(line[i + 8], line[i + 12], 0x88);
-        pair[i + 12] = _mm512_shuffle_i32x4(line[i + 8], line[i + 12], 0xDD);
-    }
-    ATEN_UNROLL for (i = 0; i < 4; i++) {
-        line[i] = _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0x88);
-        line[i + 4] = _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0x88);
-        line[i + 8] = _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0xDD);
-        line[i + 12] = _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0xDD);
-    }
-}
-
 static inline __attribute__((always_inline, target("avx512f"))) void
 aten_turn_lines(__m512i line[16], uint32_t *to, int64_t to_row)
 {
@@ -462,10 +433,7 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
 #include "panel_dots.h"
 #undef ROWS
 
-/* The compiler has to know the instructions and to ask for them by name, and the kernel to be asked
-   for the registers. */
-#if defined(__linux__) && !defined(__clang__) && __GNUC__ >= 11
-#define ATEN_KNOWS_AMX
+#ifdef ATEN_KNOWS_TILE_REGISTERS
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -573,7 +541,7 @@ static aten_panel_columns_function aten_panel_columns_of(int vector_bytes,
 #if defined(__x86_64__)
     if (vector_bytes != 64)
         return NULL;
-#ifdef ATEN_KNOWS_AMX
+#ifdef ATEN_KNOWS_TILE_REGISTERS
     if (kind == ATEN_BRAIN_PAIRS && features.brain_tiles)
         return rows <= ATEN_AMX_SIDE ? aten_amx_columns : NULL;
 #endif
@@ -606,7 +574,7 @@ static const aten_panel_tiles *aten_panel_tiles_of(int vector_bytes, aten_panel_
          &aten_panel_tiles_longs_64, &aten_panel_tiles_pairs_64, NULL, NULL}};
     if (vector_bytes == 64 && features.byte_sums && kind == ATEN_SHORT_PAIRS)
         return &aten_panel_tiles_pairs_vnni;
-#ifdef ATEN_KNOWS_AMX
+#ifdef ATEN_KNOWS_TILE_REGISTERS
     if (vector_bytes == 64 && features.byte_tiles && kind == ATEN_BYTE_QUADS)
         return &aten_panel_tiles_quads_amx;
     if (vector_bytes == 64 && features.brain_tiles && kind == ATEN_BRAIN_PAIRS)

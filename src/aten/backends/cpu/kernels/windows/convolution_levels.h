@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "_core/base/vector_widths.h"
+#include "_core/base/wide_vectors.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>

@@ -27,19 +27,6 @@ static TARGET void NAME(pair_lines)(const uint16_t *source, int64_t channels, in
     }
 }
 
-/* The nearest number of bfloat16, to even; NaN stays one. The processor's own instruction takes the
-   smallest numbers for zeros. */
-static inline __attribute__((always_inline)) TARGET __m256i NAME(narrow)(__m512 value)
-{
-    const __m512i bits = _mm512_castps_si512(value);
-    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-    const __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
-    const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
-    const __mmask16 unordered = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
-    return _mm512_cvtepi32_epi16(
-        _mm512_srli_epi32(_mm512_mask_mov_epi32(rounded, unordered, quiet), 16));
-}
-
 /* `lines` lines of sums; as `copy_lines`, with nothing between. */
 static TARGET void NAME(narrow_lines)(const void *source, int64_t source_line, int64_t step,
                                       int64_t low, int64_t high, int64_t count, int64_t lines,
@@ -52,7 +39,7 @@ static TARGET void NAME(narrow_lines)(const void *source, int64_t source_line, i
         for (place = 0; place < count; place += LANES) {
             const MASK mask = MAKE_MASK(0, count - place < LANES ? count - place : LANES);
             _mm256_mask_storeu_epi16(to + place, mask,
-                                     NAME(narrow)(_mm512_maskz_loadu_ps(mask, from + place)));
+                                     aten_narrow_brains(_mm512_maskz_loadu_ps(mask, from + place)));
         }
     }
 }

@@ -12,6 +12,10 @@ from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.windows.channels_last import convolve_last, suits_last
 from aten.backends.cpu.kernels.windows.convolution import convolve
 from aten.backends.cpu.kernels.windows.pairs import convolve_pairs
+from aten.backends.cpu.kernels.windows.registers import (
+    convolve_in_registers,
+    convolves_in_registers,
+)
 from aten.backends.cpu.kernels.windows.weight_gradient import weigh
 from aten.ops.definition import op
 from aten.ops.memory_order import suggested_format
@@ -29,6 +33,7 @@ from aten.ops.windows.epilogues import convolution_epilogue as composed_epilogue
 from aten.registry import ops
 
 _FLOAT32 = DTYPES["float32"]
+_ROW_MAJOR = MEMORY_FORMATS["contiguous_format"]
 _LAST = MEMORY_FORMATS["channels_last"]
 _HALVES = ("float16", "bfloat16")
 # What kernels call activations that are curves. Others are limits.
@@ -159,8 +164,16 @@ def _through_float32(input: Tensor, weight: Tensor, bias: Tensor | None, window:
     """A convolution of half types, whose sums are rounded once."""
     if input.dtype.name == "bfloat16" and not window.transposed:
         sizes = checked_sizes(input, weight, bias, window)
-        out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype)
         exact = bias if bias is None else bias.to(_FLOAT32)
+        if convolves_in_registers():
+            format = _LAST if suggested_format(input) is _LAST else _ROW_MAJOR
+            out: Tensor = ops.aten.empty.memory_format(
+                sizes, dtype=input.dtype, memory_format=format
+            )
+            given = (input.contiguous(memory_format=format), weight.contiguous(), exact, out)
+            if convolve_in_registers(*given, *window[:3], window.groups):
+                return in_order(out, input, weight)
+        out = ops.aten.empty.memory_format(sizes, dtype=input.dtype)
         given = (input.contiguous(), weight.contiguous(), exact, out)
         if convolve_pairs(*given, *window[:3], window.groups):
             return in_order(out, input, weight)

@@ -1,0 +1,15 @@
+from collections.abc import Sequence
+
+from aten._core.tensor.tensor import Tensor
+
+def convolves_in_registers() -> bool: ...
+def convolve_in_registers(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    out: Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> bool: ...
