@@ -8,6 +8,7 @@ import pytest
 
 import aten
 from aten.backends.cpu.kernels.matrix import matrix_tiles
+from aten.backends.cpu.kernels.windows.registers import convolves_in_registers
 
 UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}
 # (batch, heads, heads of keys, rows, keys, width): less than a chunk and more, rows that make no
@@ -20,6 +21,8 @@ SHAPES = (
     (1, 1, 1, 130, 241, 20),
     (2, 3, 3, 64, 64, 7),
     (1, 2, 1, 70, 70, 130),
+    (1, 2, 2, 6, 200, 264),
+    (1, 1, 1, 40, 33, 520),
 )
 
 
@@ -106,7 +109,7 @@ def test_beside_exact_weights(width, element, shape):
 
 @pytest.mark.parametrize("element", UNITS)
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("size", [48, 64, 21])
+@pytest.mark.parametrize("size", [48, 64, 21, 272])
 def test_a_row_has_its_bits_whatever_is_beside_it(width, element, causal, size):
     shape = (2, 4, 2, 300, 700, size)
     (query, _), (key, _), (value, _) = operands(element, shape)
@@ -137,6 +140,22 @@ def test_strided_heads(width):
     result = attend(query, key, value)
     assert result.stride() == query.stride() or result.transpose(1, 2).is_contiguous()
     assert aten.equal(result, attend(*(one.contiguous() for one in (query, key, value))))
+
+
+@pytest.mark.parametrize("element", UNITS)
+def test_infinite_values_stay_infinite(width, element):
+    (query, _), (key, _), (value, _) = operands(element, (1, 1, 1, 70, 300, 32))
+    attend = aten.nn.functional.scaled_dot_product_attention
+    whole = attend(query, key, value)
+    value[0, 0, 7, 3] = math.inf
+    value[0, 0, 250, 5] = -math.inf
+    result = attend(query, key, value)
+    assert bool((result[..., 3] == math.inf).all())
+    assert bool((result[..., 5] == -math.inf).all())
+    rest = [column for column in range(32) if column not in (3, 5)]
+    assert aten.equal(result[..., rest], whole[..., rest])
+    for rows in (1, 2, 3, 6, 17):
+        assert aten.equal(attend(query[:, :, :rows], key, value), result[:, :, :rows])
 
 
 def test_infinities_and_nans(width):
@@ -200,6 +219,8 @@ def test_bits_do_not_depend_on_the_width_of_vectors(element):
     before = matrix_tiles.vector_bytes()
     if before < 64:
         pytest.skip("the processor has no vectors of 64 bytes")
+    if element == "bfloat16" and convolves_in_registers():
+        pytest.skip("tile registers weigh values by the two parts of a weight")
     (query, _), (key, _), (value, _) = operands(element, (1, 2, 2, 70, 333, 24))
     if element == "bfloat16":
         # Its dots differ, and are not what is asked for here.

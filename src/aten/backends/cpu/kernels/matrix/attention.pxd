@@ -37,8 +37,39 @@ cdef extern from "attention_levels.h" nogil:
         aten_attention_sum sum_singles, sum_brains, sum_halves
     const aten_attention_rows* aten_attention_rows_of(int vector_bytes)
 
+cdef extern from "attention_registers.h" nogil:
+    enum:
+        ATEN_STEP_KEYS
+    ctypedef struct aten_register_keys:
+        const char* queries
+        int64_t queries_row, rows, steps
+        const char* keys
+        int64_t count
+        float* out
+        int64_t out_row
+    ctypedef struct aten_register_values:
+        const char* weights
+        int64_t weights_row, rows, steps
+        const char* values
+        int64_t width
+        float* out
+        int64_t out_row
+    ctypedef struct aten_register_lines:
+        const char* weights
+        int64_t weights_row, rows, keys
+        const char* values
+        int64_t step, width
+        float* out
+        int64_t out_row
+    ctypedef struct aten_attention_registers:
+        void (*score)(const aten_register_keys* work) noexcept nogil
+        void (*split)(float* weights, int64_t count) noexcept nogil
+        void (*multiply)(const aten_register_values* work) noexcept nogil
+        void (*sum)(const aten_register_lines* work) noexcept nogil
+    const aten_attention_registers* aten_attention_registers_of()
+
 cdef enum:
-    # Keys of a chunk: a number of whole strips for every width of vectors.
+    # Keys of a chunk, at most: a number of whole strips for every width of vectors.
     CHUNK = 240
     # Bytes up to which the packed keys and values of a head are kept for all of its blocks.
     KEPT_BYTES = 1 << 22
@@ -59,6 +90,8 @@ cdef struct Attention:
     const aten_panel_packs* value_packs
     const aten_attention_rows* rows
     aten_attention_sum sum              # of values as they lie, or NULL
+    # What weighs values by tile registers, or NULL: scores are theirs, too, then.
+    const aten_attention_registers* registers
     int kind                            # of units of queries and keys, and how these are packed
     int pack
     int value_pack
@@ -79,6 +112,7 @@ cdef struct Attention:
     bint causal
     int64_t block           # rows of a block
     int64_t blocks          # for each head of keys
+    int64_t chunk           # keys of a chunk
     int64_t chunks          # of the keys
     float* parts            # what chunks give, where they are computed apart
     bint kept               # packed keys and values serve all blocks of a head

@@ -9,7 +9,8 @@ Online normalizer calculation for softmax (2018); Dao et al., FlashAttention (20
 a row depends on the rows beside it, and chunks of few rows may be shared out over the threads: the
 same bits come out. Chunks that no row may see are skipped. The heads of queries that a head of keys
 serves are rows beside each other. Half types are widened as they are packed, but for products of
-bfloat16 where the processor has fast ones, whose sums are exact but for the order. What is packed of
+bfloat16 where the processor has fast ones, whose sums are exact but for the order; with tile registers
+weights become two numbers of bfloat16 each. What is packed of
 a head's keys and values serves all blocks of its rows, as far as there is room. Few rows read both as
 they lie, in the same order: packing would take longer than all else.
 """
@@ -27,7 +28,7 @@ from aten.backends.cpu.kernels.matrix.panels cimport (
 )
 from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_BRAIN_PAIRS, ATEN_FLOATS, ATEN_PACK_BRAINS, ATEN_PACK_HALVES, ATEN_PACK_SHORTS,
-    ATEN_PACK_SINGLES, aten_panel_columns, aten_panel_columns_function, aten_panel_packs,
+    ATEN_PACK_SINGLES, STRETCH, aten_panel_columns, aten_panel_columns_function, aten_panel_packs,
     aten_panel_tile, aten_panel_tiles, pack_columns, run_strip)
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 
@@ -49,6 +50,14 @@ cdef enum:
     CLAIM_WORK = 1 << 19
     # The most lanes of a strip.
     STRIP = 48
+    # Keys of a chunk by tile registers, whole steps and strips, and rows of a block: their scores stay
+    # in the second cache.
+    REGISTER_CHUNK = 192
+    REGISTER_BLOCK = 64
+    # Rows of two registers, keys of one, and units of a step.
+    REGISTER_ROWS = 32
+    REGISTER_KEYS = 16
+    STEP_UNITS = 16
 
 cdef inline int64_t _up(int64_t count, int64_t unit) noexcept nogil:
     return (count + unit - 1) // unit * unit
@@ -155,15 +164,10 @@ cdef int describe_attention(Attention* all, TensorImpl query, TensorImpl key, Te
         all.sum = NULL
     all.value_packs = panel_packs(all.value_pack)
     use_floats(all)
-    cdef const aten_panel_tiles* pairs = panel_tiles(ATEN_BRAIN_PAIRS) if code == BFLOAT16 else NULL
-    # Tile registers gain nothing where values are floats, and a row over many keys loses.
-    if pairs != NULL and pairs.strip == NULL:
-        all.kind, all.pack = ATEN_BRAIN_PAIRS, ATEN_PACK_SHORTS
-        all.score_tiles = pairs
-        all.packs = panel_packs(all.pack)
     all.block = CAUSAL_BLOCK if is_causal else BLOCK
+    if code == BFLOAT16:
+        _use_pairs(all)
     all.blocks = (all.group * all.queries + all.block - 1) // all.block
-    all.chunks = (all.keys + CHUNK - 1) // CHUNK
     all.parts = NULL
     all.kept = False
     all.failed = False
@@ -174,6 +178,26 @@ cdef void use_floats(Attention* all) noexcept nogil:
     all.kind, all.pack = ATEN_FLOATS, all.value_pack
     all.score_tiles = all.tiles
     all.packs = all.value_packs
+    all.registers = NULL
+    all.chunk = CHUNK
+    all.chunks = (all.keys + CHUNK - 1) // CHUNK
+
+
+cdef void _use_pairs(Attention* all) noexcept nogil:
+    """Products of bfloat16, where the processor has fast ones: of scores, and with tile registers of
+    values, too."""
+    cdef const aten_panel_tiles* pairs = panel_tiles(ATEN_BRAIN_PAIRS)
+    if pairs == NULL:
+        return
+    all.kind, all.pack = ATEN_BRAIN_PAIRS, ATEN_PACK_SHORTS
+    all.score_tiles = pairs
+    all.packs = panel_packs(all.pack)
+    if pairs.strip == NULL:
+        return
+    all.registers = aten_attention_registers_of()
+    all.chunk = REGISTER_CHUNK
+    all.chunks = (all.keys + REGISTER_CHUNK - 1) // REGISTER_CHUNK
+    all.block = REGISTER_BLOCK
 
 
 cdef void _attend(Attention* all, int64_t tasks) noexcept nogil:
@@ -189,7 +213,7 @@ cdef void _attend(Attention* all, int64_t tasks) noexcept nogil:
         parallel_for(tasks, max(<int64_t>1, together), _run_blocks, all)
         return
     all.kept = False
-    together = CLAIM_WORK // _work_of(all, CHUNK)
+    together = CLAIM_WORK // _work_of(all, all.chunk)
     parallel_for(tasks * all.chunks, max(<int64_t>1, together), _run_chunks, all)
     if not all.failed:
         parallel_for(tasks, 1, _join_chunks, all)
@@ -212,26 +236,31 @@ cdef inline int64_t _part_size(const Attention* all) noexcept nogil:
 
 
 cdef inline int64_t _units_of(const Attention* all) noexcept nogil:
-    """Units of a packed key."""
-    return (all.width + all.packs.group - 1) // all.packs.group
+    """Units of a packed key; whole steps of tile registers."""
+    cdef int64_t units = (all.width + all.packs.group - 1) // all.packs.group
+    return units if all.registers == NULL else _up(units, STEP_UNITS)
 
 
 cdef inline int64_t _key_panel(const Attention* all) noexcept nogil:
     """Bytes of a chunk's packed keys."""
-    return CHUNK * _units_of(all) * 4
+    return all.chunk * _units_of(all) * 4
 
 
 cdef inline int64_t _value_panel(const Attention* all) noexcept nogil:
     """Bytes of a chunk's packed values."""
-    return CHUNK * _lanes_of(all) * 4
+    return all.chunk * _lanes_of(all) * (2 if all.registers != NULL else 4)
 
 
 cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
     """Memory for what a block needs; NULL where there is none."""
     cdef int64_t rows = _rows_of(all), lanes = _lanes_of(all), units = _units_of(all)
-    cdef int64_t query = _up(rows * (units * 4 + 64), 64)
-    cdef int64_t keys = _up(STRIP * units * 4, 64)
+    cdef int64_t query, keys = _up(STRIP * units * 4, 64)
     cdef int64_t values = CHUNK * min(lanes, <int64_t>STRIP) * 4
+    if all.registers != NULL:
+        rows = _up(rows, REGISTER_ROWS)
+        keys = _key_panel(all)
+        values = _value_panel(all)
+    query = _up(rows * (units * 4 + 64), 64)
     if all.kept:
         keys = all.chunks * _key_panel(all)
         values = all.chunks * _value_panel(all)
@@ -257,7 +286,7 @@ cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
 
 cdef void _begin(const Attention* all, int64_t task, Block* block) noexcept nogil:
     """The rows of a task, and their queries as units."""
-    cdef int64_t index
+    cdef int64_t index, filled = (all.width + all.packs.group - 1) // all.packs.group * 4
     block.first = task % all.blocks * all.block
     block.head = task // all.blocks % all.key_heads
     block.batch = task // all.blocks // all.key_heads
@@ -271,6 +300,9 @@ cdef void _begin(const Attention* all, int64_t task, Block* block) noexcept nogi
     for index in range(block.count):
         all.packs.run(row_at(&all.query, all, block, index), 1, all.width,
                       block.query + index * block.query_row)
+        if filled < block.query_row - 64:
+            memset(block.query + index * block.query_row + filled, 0,
+                   block.query_row - 64 - filled)
 
 
 cdef bint is_near(const Heads* heads) noexcept nogil:
@@ -292,7 +324,7 @@ cdef int64_t seen_by(const Attention* all, const Block* block, int64_t index,
     cdef int64_t end = all.keys
     if all.causal:
         end = min(end, (block.first + index) % all.queries + 1)
-    return max(<int64_t>0, min(<int64_t>CHUNK, end - begin))
+    return max(<int64_t>0, min(all.chunk, end - begin))
 
 
 cdef int64_t most_seen(const Attention* all, const Block* block,
@@ -303,7 +335,7 @@ cdef int64_t most_seen(const Attention* all, const Block* block,
         return seen_by(all, block, block.count - 1, begin)
     if all.causal:
         # The last row of a head is among them.
-        return max(<int64_t>0, min(<int64_t>CHUNK, min(all.keys, all.queries) - begin))
+        return max(<int64_t>0, min(all.chunk, min(all.keys, all.queries) - begin))
     return seen_by(all, block, 0, begin)
 
 
@@ -322,12 +354,12 @@ cdef void _run_blocks(void* context, int64_t begin, int64_t end) noexcept nogil:
             head = task // all.blocks
             block.keys_packed = block.values_packed = 0
         for chunk in range(all.chunks):
-            if chunk and most_seen(all, &block, chunk * CHUNK) == 0:
+            if chunk and most_seen(all, &block, chunk * all.chunk) == 0:
                 break
             if chunk == 0:
                 _attend_chunk(all, &block, 0, block.sums, block.largest, block.totals)
                 continue
-            _attend_chunk(all, &block, chunk * CHUNK, block.gained, block.largest + rows,
+            _attend_chunk(all, &block, chunk * all.chunk, block.gained, block.largest + rows,
                           block.totals + rows)
             all.rows.join(block.count, _lanes_of(all), block.largest, block.totals, block.sums,
                           block.largest + rows, block.totals + rows, block.gained)
@@ -351,7 +383,7 @@ cdef void _run_chunks(void* context, int64_t begin, int64_t end) noexcept nogil:
             _begin(all, task, &block)
         chunk = index % all.chunks
         part = all.parts + index * _part_size(all)
-        _attend_chunk(all, &block, chunk * CHUNK, part + 2 * rows, part, part + rows)
+        _attend_chunk(all, &block, chunk * all.chunk, part + 2 * rows, part, part + rows)
     free(room)
 
 
@@ -371,7 +403,7 @@ cdef void _join_chunks(void* context, int64_t begin, int64_t end) noexcept nogil
         block.sums = part + 2 * rows
         for chunk in range(1, all.chunks):
             part += _part_size(all)
-            if most_seen(all, &block, chunk * CHUNK) == 0:
+            if most_seen(all, &block, chunk * all.chunk) == 0:
                 break
             all.rows.join(block.count, _lanes_of(all), block.largest, block.totals, block.sums, part,
                           part + rows, part + 2 * rows)
@@ -400,7 +432,12 @@ cdef void _weigh_row(const Attention* all, const Block* block, int64_t index, in
     cdef int64_t count = seen_by(all, block, index, begin)
     cdef aten_attention_mask mask
     _read_mask(all, block, index, begin, count, &mask)
+    if all.registers == NULL:
+        all.rows.weigh(block.scores + index * CHUNK, count, seen, all.scale, &mask, largest, total)
+        return
+    seen = _up(seen, ATEN_STEP_KEYS)
     all.rows.weigh(block.scores + index * CHUNK, count, seen, all.scale, &mask, largest, total)
+    all.registers.split(block.scores + index * CHUNK, seen)
 
 
 cdef void score(const Attention* all, Block* block, int64_t begin, int64_t seen,
@@ -423,6 +460,9 @@ cdef void _multiply_keys(const Attention* all, Block* block, int64_t begin, int6
     cdef aten_panel_tile tile
     if _multiply_few(all, block, keys, seen, scores):
         return
+    if all.registers != NULL:
+        _score_in_registers(all, block, begin, seen, scores)
+        return
     tile.units = _units_of(all)
     tile.left = block.query
     tile.left_row = block.query_row
@@ -438,6 +478,35 @@ cdef void _multiply_keys(const Attention* all, Block* block, int64_t begin, int6
         run_strip(all.score_tiles, &tile, block.count, columns, 0)
 
 
+cdef void _score_in_registers(const Attention* all, Block* block, int64_t begin, int64_t seen,
+                              float* scores) noexcept nogil:
+    cdef aten_register_keys work
+    cdef int64_t units = _units_of(all), first, count = seen
+    cdef int64_t filled = (all.width + 1) // 2
+    cdef char* panel = block.keys
+    cdef char* keys
+    if all.kept:
+        panel += begin * units * 4
+        count = min(all.chunk, all.keys - begin)
+    if not all.kept or block.keys_packed <= begin:
+        for first in range((count + REGISTER_KEYS - 1) // REGISTER_KEYS):
+            keys = panel + first * REGISTER_KEYS * units * 4
+            first *= REGISTER_KEYS
+            pack_columns(all.packs, keys_at(&all.key, block, begin + first), all.key.row, 4, all.width,
+                         min(<int64_t>REGISTER_KEYS, count - first), REGISTER_KEYS, False, keys)
+            memset(keys + filled * REGISTER_KEYS * 4, 0, (units - filled) * REGISTER_KEYS * 4)
+        block.keys_packed = begin + count
+    work.queries = block.query
+    work.queries_row = block.query_row
+    work.rows = block.count
+    work.steps = units // STEP_UNITS
+    work.keys = panel
+    work.count = seen
+    work.out = scores
+    work.out_row = CHUNK
+    all.registers.score(&work)
+
+
 cdef const char* pack_rows(const Attention* all, const Heads* heads,
                            const aten_panel_packs* packs, int64_t width, const Block* block,
                            int64_t begin, int64_t column, int64_t columns, char* panel,
@@ -445,7 +514,7 @@ cdef const char* pack_rows(const Attention* all, const Heads* heads,
     cdef int64_t units = (width + packs.group - 1) // packs.group, lanes
     if all.kept:
         # As many as the strip has, so that it need not be packed again for rows that see more.
-        columns = min(3 * <int64_t>all.tiles.lanes, min(<int64_t>CHUNK, all.keys - begin) - column)
+        columns = min(3 * <int64_t>all.tiles.lanes, min(all.chunk, all.keys - begin) - column)
         panel += (begin + column) * units * 4
     lanes = _up(columns, all.tiles.lanes)
     step[0] = lanes * 4
@@ -462,6 +531,8 @@ cdef bint _multiply_few(const Attention* all, const Block* block, const char* ke
     """The same of few rows with keys as they lie; False where these have to be packed."""
     cdef aten_panel_columns work
     cdef aten_panel_columns_function run = NULL
+    if all.registers != NULL and all.width // all.packs.group > STRETCH:
+        return False
     if block.count <= FEW_ROWS and all.width % all.packs.group == 0:
         run = panel_columns(all.kind, all.pack, block.count)
     if run == NULL:
@@ -520,6 +591,9 @@ cdef void _weigh_values(const Attention* all, Block* block, int64_t begin, int64
     cdef const char* values = keys_at(&all.value, block, begin)
     cdef char* panel = block.values
     cdef aten_panel_tile tile
+    if all.registers != NULL:
+        _multiply_values(all, block, begin, seen, gained)
+        return
     if block.count <= FEW_ROWS and all.sum != NULL:
         _sum_values(all, block, values, seen, gained)
         return
@@ -553,6 +627,55 @@ cdef void _weigh_values(const Attention* all, Block* block, int64_t begin, int64
         tile.out = gained + column
         run_strip(all.tiles, &tile, block.count, columns, 0)
     block.values_packed = max(block.values_packed, begin + seen)
+
+
+cdef void _multiply_values(const Attention* all, Block* block, int64_t begin, int64_t seen,
+                           float* gained) noexcept nogil:
+    """The same by tile registers, or as they would sum it."""
+    cdef aten_register_values work
+    cdef int64_t lanes = _lanes_of(all), units, count = seen
+    cdef const char* values = keys_at(&all.value, block, begin)
+    cdef char* panel = block.values
+    if block.count <= FEW_ROWS and all.sum != NULL:
+        _sum_lines(all, block, values, seen, gained)
+        return
+    if all.kept:
+        panel += begin * lanes * 2
+        # As many as the chunk has: pairs of rows that see fewer would not be those of others.
+        count = min(all.chunk, all.keys - begin)
+    units = (count + 1) // 2
+    if not all.kept or block.values_packed <= begin:
+        panel_packs(ATEN_PACK_SHORTS).zip(values, all.value.row, count, all.value_width, lanes, panel)
+        memset(panel + units * lanes * 4, 0, (_up(units, ATEN_STEP_KEYS // 2) - units) * lanes * 4)
+        block.values_packed = begin + count
+    work.weights = <const char*>block.scores
+    work.weights_row = CHUNK * 4
+    work.rows = block.count
+    work.steps = (seen + ATEN_STEP_KEYS - 1) // ATEN_STEP_KEYS
+    work.values = panel
+    work.width = lanes
+    work.out = gained
+    work.out_row = lanes
+    all.registers.multiply(&work)
+
+
+cdef void _sum_lines(const Attention* all, const Block* block, const char* values, int64_t seen,
+                     float* gained) noexcept nogil:
+    """The same of few rows: values are read where they lie."""
+    cdef aten_register_lines work
+    cdef int64_t row = 0
+    work.weights_row = CHUNK * 4
+    work.values = values
+    work.step = all.value.row * 2
+    work.keys = seen
+    work.width = all.value_width
+    work.out_row = _lanes_of(all)
+    while row < block.count:
+        work.rows = min(<int64_t>4, block.count - row)
+        work.weights = <const char*>(block.scores + row * CHUNK)
+        work.out = gained + row * work.out_row
+        all.registers.sum(&work)
+        row += work.rows
 
 
 cdef void _sum_values(const Attention* all, const Block* block, const char* values, int64_t seen,

@@ -10,6 +10,10 @@
      LINE(from, count)        `count` units, of at most 16 * TOGETHER, as a vector; zeros behind them
      UNIT(line, place)        a vector of the `place`-th unit of each place of a vector
      ADD(sums, left, right)   the sums with the products of two vectors of units
+     SECOND(unit), FIRST(unit)   optional: for units of two numbers, vectors of the first and of the
+                              second ones. Each of both has sums of its own in a square, which begin at
+                              zero and are added to those before at its end, as in tile registers;
+                              what is there already is where those begin
 
    Sums are those of tiles: over the depth in order, one lane for each column. Those of three squares
    are made by turns, so that none waits for the one before; with more rows, each square has as many sums
@@ -27,6 +31,11 @@ NAME(square)(const int rows, const int squares, const int is_whole,
 {
     __m512i line[16];
     int i, row, place;
+#ifdef FIRST
+    SUMS first[4], second[4];
+    ATEN_UNROLL for (row = 0; row < rows; row++)
+        first[row] = second[row] = (SUMS){0};
+#endif
     ATEN_UNROLL for (i = 0; i < 16; i++)
         line[i] = LINE(from[i] + k * BYTES, is_whole ? 16 * TOGETHER : count);
     aten_turn_square(line);
@@ -35,12 +44,22 @@ NAME(square)(const int rows, const int squares, const int is_whole,
             const int unit = i * TOGETHER + place;
             if (!is_whole && unit >= count)
                 continue;
-            ATEN_UNROLL for (row = 0; row < rows; row++)
-                total[row * squares] = ADD(
-                    total[row * squares],
-                    (SUMS)aten_spread_64(work->left + row * work->left_row + 4 * (k + unit)),
-                    (SUMS)UNIT(line[i], place));
+            ATEN_UNROLL for (row = 0; row < rows; row++) {
+                const char *left = work->left + row * work->left_row + 4 * (k + unit);
+#ifdef FIRST
+                first[row] = ADD(first[row], (SUMS)aten_spread_64(left), (SUMS)FIRST(line[i]));
+                second[row] = ADD(second[row], (SUMS)aten_spread_64(left + 4 * ATEN_PANEL_STRETCH),
+                                  (SUMS)SECOND(line[i]));
+#else
+                total[row * squares] = ADD(total[row * squares], (SUMS)aten_spread_64(left),
+                                           (SUMS)UNIT(line[i], place));
+#endif
+            }
         }
+#ifdef FIRST
+    ATEN_UNROLL for (row = 0; row < rows; row++)
+        total[row * squares] += first[row] + second[row];
+#endif
 }
 
 static inline __attribute__((always_inline)) TARGET void
@@ -60,8 +79,14 @@ NAME(some_columns)(const int rows, const int squares, const aten_panel_columns *
         column = first + i < work->columns ? first + i : work->columns - 1;
         from[i] = work->right + column * work->right_column;
     }
-    ATEN_UNROLL for (i = 0; i < rows * squares; i++)
+    ATEN_UNROLL for (i = 0; i < rows * squares; i++) {
         total[i] = (SUMS){0};
+#ifdef FIRST
+        if (work->adds && first + i % squares * 16 < work->columns)
+            total[i] = (SUMS)_mm512_loadu_ps(
+                (const float *)work->out + i / squares * work->out_row + first + i % squares * 16);
+#endif
+    }
     for (; k + EACH * PARTS <= work->units; k += EACH * PARTS)
         ATEN_UNROLL for (j = 0; j < squares; j++) {
             if (work->ahead && gapless)
@@ -84,19 +109,53 @@ NAME(some_columns)(const int rows, const int squares, const aten_panel_columns *
             SUMS sums = total[row * squares + j];
             if (first + 16 * j >= work->columns)
                 continue;
+#ifndef FIRST
             if (work->adds)
                 sums += (SUMS)_mm512_loadu_ps(out);
+#endif
             _mm512_storeu_ps(out, (__m512)sums);
         }
 }
 
+#ifdef FIRST
+/* The numbers of the left operand are parted once, and what is too small for a normal one is zero. */
+#define BEGIN                                                                                    \
+    uint32_t parted[4][2 * ATEN_PANEL_STRETCH];                                                  \
+    aten_panel_columns wide = *given;                                                            \
+    const aten_panel_columns *work = &wide;                                                      \
+    const unsigned state = _mm_getcsr();                                                         \
+    NAME(part)(given, parted);                                                                   \
+    wide.left = (const char *)parted;                                                            \
+    wide.left_row = sizeof parted[0];                                                            \
+    _mm_setcsr(state | 0x8040);
+#define END _mm_setcsr(state);
+
+static TARGET void NAME(part)(const aten_panel_columns *work,
+                              uint32_t parted[4][2 * ATEN_PANEL_STRETCH])
+{
+    int64_t row, unit;
+    for (row = 0; row < work->rows; row++)
+        for (unit = 0; unit < work->units; unit++) {
+            uint32_t pair;
+            memcpy(&pair, work->left + row * work->left_row + 4 * unit, 4);
+            parted[row][unit] = pair << 16;
+            parted[row][ATEN_PANEL_STRETCH + unit] = pair & 0xFFFF0000;
+        }
+}
+#else
+#define BEGIN const aten_panel_columns *work = given;
+#define END
+#endif
+
 #define COLUMNS_OF(rows, squares)                                                                \
     static __attribute__((noinline)) TARGET void NAME(columns_##rows)(                           \
-        const aten_panel_columns *work)                                                          \
+        const aten_panel_columns *given)                                                         \
     {                                                                                            \
         int64_t first;                                                                           \
+        BEGIN                                                                                    \
         for (first = 0; first < work->columns; first += 16 * squares)                            \
             NAME(some_columns)(rows, squares, work, first);                                      \
+        END                                                                                      \
     }
 COLUMNS_OF(1, 3)
 COLUMNS_OF(2, 3)
@@ -107,6 +166,10 @@ static const aten_panel_columns_function NAME(columns)[] = {
     NAME(columns_1), NAME(columns_2), NAME(columns_3), NAME(columns_4)};
 
 #undef COLUMNS_OF
+#undef BEGIN
+#undef END
+#undef FIRST
+#undef SECOND
 #undef MOST_SQUARES
 #undef SUMS
 #undef NAME

@@ -418,6 +418,16 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
 #include "panel_columns.h"
 
 #define SUMS aten_panel_floats_64
+#define NAME(stem) aten_panel_##stem##_tiled_brains_64
+#define BYTES 4
+#define TOGETHER 1
+#define LINE(from, count) _mm512_maskz_loadu_epi32((__mmask16)((1u << (count)) - 1), from)
+#define FIRST(unit) _mm512_slli_epi32(unit, 16)
+#define SECOND(unit) _mm512_and_si512(unit, _mm512_set1_epi32((int)0xFFFF0000))
+#define ADD ATEN_MULTIPLY_ADD
+#include "panel_columns.h"
+
+#define SUMS aten_panel_floats_64
 #define NAME(stem) aten_panel_##stem##_wide_brains_64
 #define BYTES 2
 #define TOGETHER 2
@@ -542,6 +552,8 @@ static aten_panel_columns_function aten_panel_columns_of(int vector_bytes,
     if (vector_bytes != 64)
         return NULL;
 #ifdef ATEN_KNOWS_TILE_REGISTERS
+    if (kind == ATEN_BRAIN_PAIRS && features.brain_tiles && rows <= 4)
+        return aten_panel_columns_tiled_brains_64[rows - 1];
     if (kind == ATEN_BRAIN_PAIRS && features.brain_tiles)
         return rows <= ATEN_AMX_SIDE ? aten_amx_columns : NULL;
 #endif
