@@ -34,6 +34,8 @@ PROGRAM = """
 #define ATEN_KNOWS_TILE_REGISTERS
 #include "windows/convolution_registers.h"
 #include "matrix/attention_registers.h"
+#include "matrix/panel_structures.h"
+#include "matrix/panel_lines.h"
 int has_vectors(void)
 { return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512bw"); }
 void copy_line(const aten_register_line *work) { aten_register_copy_line(work); }
@@ -48,6 +50,7 @@ void convolve(const aten_register_block *work)
 void score(const aten_register_keys *work) { aten_registers_of_attention.score(work); }
 void split(float *weights, int64_t count) { aten_registers_of_attention.split(weights, count); }
 void weigh(const aten_register_values *work) { aten_registers_of_attention.multiply(work); }
+void sum_lines(const aten_panel_lines *work) { aten_sum_panel_lines(work); }
 void sum(const aten_register_lines *work) { aten_registers_of_attention.sum(work); }
 """
 
@@ -132,6 +135,21 @@ Lines = structure(
     width=LONG,
     out=ADDRESS,
     out_row=LONG,
+)
+
+
+PanelLines = structure(
+    "PanelLines",
+    rows=LONG,
+    steps=LONG,
+    columns=LONG,
+    left=ADDRESS,
+    right=ADDRESS,
+    left_row=LONG,
+    right_step=LONG,
+    out=ADDRESS,
+    out_row=LONG,
+    begins=ctypes.c_int,
 )
 
 
@@ -363,3 +381,34 @@ def test_infinite_values(kernels):
         assert bool((made[:, 2] == -float("inf")).all())
         assert bool(made[:, 3].isnan().all())
         assert bool(made[:, [0, *range(4, 16)]].isfinite().all())
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4])
+@pytest.mark.parametrize("steps", [1, 17, 32])
+@pytest.mark.parametrize("columns", [5, 16, 40, 70])
+def test_lines_of_few_rows(kernels, rows, steps, columns):
+    """They are added to what is there in the order of registers: pairs first, each number apart."""
+    left, right = drawn(rows, steps), drawn(steps, columns, seed=1)
+    out = aten.ones(rows, columns + 3)
+    work = PanelLines(
+        rows=rows,
+        steps=steps,
+        columns=columns,
+        left=left.data_ptr(),
+        right=right.data_ptr(),
+        left_row=2 * steps,
+        right_step=2 * columns,
+        out=out.data_ptr(),
+        out_row=columns + 3,
+    )
+    kernels.sum_lines(ctypes.byref(work))
+    apart = [aten.zeros(rows, columns), aten.zeros(rows, columns)]
+    for step in range(steps):
+        # Products of two numbers of bfloat16 are exact in float32, so nothing is rounded twice.
+        apart[step % 2] += left[:, step : step + 1].float() * right[step].float()
+    expected = 1 + (apart[0] + apart[1])
+    assert aten.equal(bits(out[:, :columns]), bits(expected))
+    assert bool((out[:, columns:] == 1).all())
+    work.begins = 1
+    kernels.sum_lines(ctypes.byref(work))
+    assert aten.equal(bits(out[:, :columns]), bits(apart[0] + apart[1]))

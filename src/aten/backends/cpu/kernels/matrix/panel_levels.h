@@ -448,8 +448,9 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
 #include <unistd.h>
 
 #include "panel_amx.h"
+#include "panel_lines.h"
 static const aten_panel_tiles aten_panel_tiles_brains_amx
-    = {16, 8, 4, {{NULL}}, aten_amx_brains_strip};
+    = {16, 8, 4, {{NULL}}, aten_amx_brains_strip, aten_sum_panel_lines};
 static const aten_panel_tiles aten_panel_tiles_quads_amx
     = {16, 8, 4, {{NULL}}, aten_amx_quads_strip};
 #define ATEN_HAS_BRAIN_TILES (aten_may_use_amx() && ATEN_MAY_USE(64, "amx-bf16"))

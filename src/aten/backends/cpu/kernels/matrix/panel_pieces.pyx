@@ -16,7 +16,8 @@ from aten.backends.cpu.kernels.matrix.panel_operands cimport (
     pack_strips, strip_at, sums_of, take_left, take_strip, units_of)
 from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_BYTE_QUADS, LEFT_LANES, STRETCH, STRETCH_OF_QUADS, aten_panel_columns,
-    aten_panel_columns_function, aten_panel_interleaved, aten_panel_row, aten_panel_tile, aten_panel_tiles, run_strip)
+    aten_panel_columns_function, aten_panel_interleaved, aten_panel_lines, aten_panel_row,
+    aten_panel_tile, aten_panel_tiles, run_strip)
 
 cdef enum:
     # Vectors side by side in a tile.
@@ -24,6 +25,8 @@ cdef enum:
     # Units of the depth at once where its rows run side by side, and sums of such columns.
     STREAM = 8
     STREAM_SUMS = 4096
+    # Rows up to which these are faster as they lie, if they can be summed so.
+    ROWS_OF_LINES = 8
     # The same of complex numbers' parts.
     PART_SUMS = 8192
     # Rows of sums up to which strips are packed together.
@@ -336,13 +339,16 @@ cdef void _multiply_streaming(Piece* piece) noexcept nogil:
     tile.base = NULL
     for chunk in range((piece.columns + piece.sums_row - 1) // piece.sums_row):
         first = chunk * piece.sums_row
-        columns = min(piece.sums_row, piece.columns - first)
         begin = 0
         while True:
+            columns = min(piece.sums_row, piece.columns - first)
             count = min(few, piece.depth - begin)
             tile.units = units_of(piece, count)
             part = begin if _goes_on(piece) else begin % stretch
             take_left(piece, begin, count, &tile)
+            if _sums_lines(piece, &tile):
+                _sum_lines(piece, begin, count, first, columns, &tile)
+                columns = 0
             for index in range((columns + strip - 1) // strip):
                 column = index * strip
                 pack_right(piece, begin, count, first + column, strip, &tile)
@@ -360,7 +366,33 @@ cdef void _multiply_streaming(Piece* piece) noexcept nogil:
             begin += few
             if begin >= piece.depth:
                 break
-        _finish(piece, first, columns)
+        _finish(piece, first, min(piece.sums_row, piece.columns - first))
+
+
+cdef inline bint _sums_lines(const Piece* piece, const aten_panel_tile* tile) noexcept nogil:
+    """Whether few rows, whose elements are runs, take the right operand as it lies."""
+    return (piece.way.tiles.lines_of_few != NULL and piece.rows <= ROWS_OF_LINES
+            and tile.left_step == piece.way.tiles.unit)
+
+
+cdef void _sum_lines(const Piece* piece, int64_t begin, int64_t count, int64_t first, int64_t columns,
+                     const aten_panel_tile* tile) noexcept nogil:
+    """Some steps of the depth, by as many rows as have room in registers."""
+    cdef aten_panel_lines work
+    cdef int64_t row = 0
+    work.steps = count
+    work.columns = columns
+    work.right = at(&piece.right, 0, begin, first)
+    work.right_step = piece.right.row_stride * piece.way.packs.size
+    work.left_row = tile.left_row
+    work.out_row = piece.sums_row
+    work.begins = begin == 0
+    while row < piece.rows:
+        work.rows = min(<int64_t>4, piece.rows - row)
+        work.left = tile.left + row * work.left_row
+        work.out = <float*>piece.sums + row * piece.sums_row
+        piece.way.tiles.lines_of_few(&work)
+        row += work.rows
 
 
 cdef void _multiply_parts_streaming(Piece* piece) noexcept nogil:

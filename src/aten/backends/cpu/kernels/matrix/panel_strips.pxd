@@ -16,10 +16,20 @@ cdef extern from "panel_structures.h" nogil:
     ctypedef void (*aten_panel_tile_function)(const aten_panel_tile*) noexcept nogil
     ctypedef void (*aten_panel_strip_function)(const aten_panel_tile*, int64_t rows,
                                                int64_t columns, int64_t group) noexcept nogil
+    ctypedef struct aten_panel_lines:
+        int64_t rows, steps, columns
+        const char* left
+        const char* right
+        int64_t left_row, right_step
+        float* out
+        int64_t out_row
+        bint begins
+    ctypedef void (*aten_panel_lines_function)(const aten_panel_lines*) noexcept nogil
     ctypedef struct aten_panel_tiles:
         int lanes, rows, unit
         aten_panel_tile_function tiles[4][3]
         aten_panel_strip_function strip
+        aten_panel_lines_function lines_of_few
     ctypedef struct aten_panel_interleaved:
         int64_t rows, columns, depth
         const void* left

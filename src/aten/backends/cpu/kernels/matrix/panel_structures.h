@@ -81,6 +81,23 @@ typedef struct {
 
 typedef void (*aten_panel_columns_function)(const aten_panel_columns *);
 
+/* Steps of the depth that a few rows take of lines as they lie at a time. */
+enum { ATEN_LINES_TOGETHER = 32 };
+
+typedef struct {
+    /* Sums of up to four rows, whose elements are runs `left_row` bytes apart, over up to
+       ATEN_LINES_TOGETHER `steps`, with as many lines of `columns` elements `right_step` bytes apart;
+       added to what is there unless `begins`. */
+    int64_t rows, steps, columns;
+    const char *left, *right;
+    int64_t left_row, right_step;
+    float *out;
+    int64_t out_row;
+    int begins;
+} aten_panel_lines;
+
+typedef void (*aten_panel_lines_function)(const aten_panel_lines *);
+
 /* All rows of a tile's columns at once; those of a group lie side by side, if its bytes are not 0. */
 typedef void (*aten_panel_strip_function)(const aten_panel_tile *, int64_t rows, int64_t columns,
                                           int64_t group);
@@ -89,6 +106,7 @@ typedef struct {
     int lanes, rows, unit;
     aten_panel_tile_function tiles[4][3];
     aten_panel_strip_function strip;    /* or NULL: by tiles */
+    aten_panel_lines_function lines_of_few; /* or NULL: the right operand is packed for them, too */
 } aten_panel_tiles;
 
 /* `row` and `ahead` are in what is read: units or elements. */
