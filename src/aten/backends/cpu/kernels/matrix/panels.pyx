@@ -48,8 +48,9 @@ cdef extern from "panel_levels.h" nogil:
 cdef enum:
     # Rows of sums in a piece, which stay in the second cache.
     PIECE_ROWS = 256
-    # The same of bytes, whose sums lie in the result.
-    ROWS_OF_BYTES = 512
+    # The same of bytes, whose sums lie in the result, and of what tile registers multiply so fast that
+    # packing the right operand again takes longer than sums that are further away.
+    MANY_ROWS = 512
     # What a product costs whatever its size, in multiplications, and what is worth a thread.
     OVERHEAD = 4096
     PIECE_WORK = 1 << 19
@@ -161,8 +162,9 @@ cdef int64_t _cut(Panels* panels) noexcept nogil:
     cdef int64_t lines = panels.way.lines, parts = panels.way.packs.parts
     cdef int64_t work = OVERHEAD + (rows + FEW_ROWS) * columns * product.depth * parts * parts
     cdef int64_t most_rows = PIECE_ROWS // lines, most_columns = PIECE_COLUMNS
-    if panels.way.kind == ATEN_BYTE_QUADS and product.out.code == INT32:
-        most_rows = ROWS_OF_BYTES
+    if (panels.way.kind == ATEN_BYTE_QUADS and product.out.code == INT32
+            or panels.way.kind == ATEN_BRAIN_PAIRS and panels.way.tiles.strip != NULL):
+        most_rows = MANY_ROWS
     if lines == THREE:
         # As many bytes of sums as four products have in float64.
         most_rows = 2 * most_rows
