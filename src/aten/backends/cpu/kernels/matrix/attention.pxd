@@ -69,7 +69,7 @@ cdef extern from "attention_registers.h" nogil:
     const aten_attention_registers* aten_attention_registers_of()
 
 cdef enum:
-    # Keys of a chunk, at most: a number of whole strips for every width of vectors.
+    # Keys of a chunk, where they are not those of tile registers: a number of whole strips for every width of vectors.
     CHUNK = 240
     # Bytes up to which the packed keys and values of a head are kept for all of its blocks.
     KEPT_BYTES = 1 << 22
@@ -113,6 +113,7 @@ cdef struct Attention:
     int64_t block           # rows of a block
     int64_t blocks          # for each head of keys
     int64_t chunk           # keys of a chunk
+    int64_t scores_row      # floats from one row of scores to the next
     int64_t chunks          # of the keys
     float* parts            # what chunks give, where they are computed apart
     bint kept               # packed keys and values serve all blocks of a head

@@ -50,9 +50,10 @@ cdef enum:
     CLAIM_WORK = 1 << 19
     # The most lanes of a strip.
     STRIP = 48
-    # Keys of a chunk by tile registers, whole steps and strips, and rows of a block: their scores stay
-    # in the second cache.
-    REGISTER_CHUNK = 192
+    # Keys of a chunk by tile registers, whole steps, with a line between rows of scores so that these do
+    # not push each other out; and rows of a block: their scores stay in the second cache.
+    REGISTER_CHUNK = 384
+    REGISTER_SCORES = 400
     REGISTER_BLOCK = 64
     # Rows of two registers, keys of one, and units of a step.
     REGISTER_ROWS = 32
@@ -179,7 +180,7 @@ cdef void use_floats(Attention* all) noexcept nogil:
     all.score_tiles = all.tiles
     all.packs = all.value_packs
     all.registers = NULL
-    all.chunk = CHUNK
+    all.chunk = all.scores_row = CHUNK
     all.chunks = (all.keys + CHUNK - 1) // CHUNK
 
 
@@ -196,6 +197,7 @@ cdef void _use_pairs(Attention* all) noexcept nogil:
         return
     all.registers = aten_attention_registers_of()
     all.chunk = REGISTER_CHUNK
+    all.scores_row = REGISTER_SCORES
     all.chunks = (all.keys + REGISTER_CHUNK - 1) // REGISTER_CHUNK
     all.block = REGISTER_BLOCK
 
@@ -255,7 +257,7 @@ cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
     """Memory for what a block needs; NULL where there is none."""
     cdef int64_t rows = _rows_of(all), lanes = _lanes_of(all), units = _units_of(all)
     cdef int64_t query, keys = _up(STRIP * units * 4, 64)
-    cdef int64_t values = CHUNK * min(lanes, <int64_t>STRIP) * 4
+    cdef int64_t values = all.chunk * min(lanes, <int64_t>STRIP) * 4
     if all.registers != NULL:
         rows = _up(rows, REGISTER_ROWS)
         keys = _key_panel(all)
@@ -264,9 +266,9 @@ cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
     if all.kept:
         keys = all.chunks * _key_panel(all)
         values = all.chunks * _value_panel(all)
-    cdef int64_t scores = rows * CHUNK * 4
+    cdef int64_t scores = rows * all.scores_row * 4
     cdef int64_t sums = rows * lanes * 4
-    cdef char* room = <char*>malloc(query + keys + values + scores + 2 * sums + CHUNK * 4
+    cdef char* room = <char*>malloc(query + keys + values + scores + 2 * sums + all.scores_row * 4
                                     + 4 * _up(rows * 4, 64) + 64)
     cdef char* place
     if room == NULL:
@@ -279,7 +281,7 @@ cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
     block.gained = <float*>(<char*>block.scores + scores)
     block.sums = <float*>(<char*>block.gained + sums)
     block.masked = <float*>(<char*>block.sums + sums)
-    block.largest = block.masked + CHUNK
+    block.largest = block.masked + all.scores_row
     block.totals = <float*>(<char*>block.largest + 2 * _up(rows * 4, 64))
     return room
 
@@ -433,11 +435,11 @@ cdef void _weigh_row(const Attention* all, const Block* block, int64_t index, in
     cdef aten_attention_mask mask
     _read_mask(all, block, index, begin, count, &mask)
     if all.registers == NULL:
-        all.rows.weigh(block.scores + index * CHUNK, count, seen, all.scale, &mask, largest, total)
+        all.rows.weigh(block.scores + index * all.scores_row, count, seen, all.scale, &mask, largest, total)
         return
     seen = _up(seen, ATEN_STEP_KEYS)
-    all.rows.weigh(block.scores + index * CHUNK, count, seen, all.scale, &mask, largest, total)
-    all.registers.split(block.scores + index * CHUNK, seen)
+    all.rows.weigh(block.scores + index * all.scores_row, count, seen, all.scale, &mask, largest, total)
+    all.registers.split(block.scores + index * all.scores_row, seen)
 
 
 cdef void score(const Attention* all, Block* block, int64_t begin, int64_t seen,
@@ -449,7 +451,7 @@ cdef void score(const Attention* all, Block* block, int64_t begin, int64_t seen,
     for index in range(block.count):
         count = seen_by(all, block, index, begin)
         _read_mask(all, block, index, begin, count, &mask)
-        all.rows.mask(scores + index * CHUNK, count, all.scale, &mask)
+        all.rows.mask(scores + index * all.scores_row, count, all.scale, &mask)
 
 
 cdef void _multiply_keys(const Attention* all, Block* block, int64_t begin, int64_t seen,
@@ -468,7 +470,7 @@ cdef void _multiply_keys(const Attention* all, Block* block, int64_t begin, int6
     tile.left_row = block.query_row
     tile.left_step = 4
     tile.start = tile.base = tile.addend = NULL
-    tile.out_row = CHUNK
+    tile.out_row = all.scores_row
     for index in range((seen + strip - 1) // strip):
         column = index * strip
         columns = min(strip, seen - column)
@@ -503,7 +505,7 @@ cdef void _score_in_registers(const Attention* all, Block* block, int64_t begin,
     work.keys = panel
     work.count = seen
     work.out = scores
-    work.out_row = CHUNK
+    work.out_row = all.scores_row
     all.registers.score(&work)
 
 
@@ -547,7 +549,7 @@ cdef bint _multiply_few(const Attention* all, const Block* block, const char* ke
     if work.right_column == all.width * item_size(all.key.code):
         work.ahead = BYTES_AHEAD
     work.out = scores
-    work.out_row = CHUNK
+    work.out_row = all.scores_row
     work.rows = block.count
     work.adds = False
     run(&work)
@@ -602,7 +604,7 @@ cdef void _weigh_values(const Attention* all, Block* block, int64_t begin, int64
         packed = min(max(block.values_packed - begin, <int64_t>0), seen)
     tile.units = seen
     tile.left = <char*>block.scores
-    tile.left_row = CHUNK * 4
+    tile.left_row = all.scores_row * 4
     tile.left_step = 4
     tile.start = tile.base = tile.addend = NULL
     tile.out_row = _lanes_of(all)
@@ -618,7 +620,7 @@ cdef void _weigh_values(const Attention* all, Block* block, int64_t begin, int64
         column = index * strip
         columns = min(strip, all.value_width - column)
         tile.right_step = _up(columns, lanes) * 4
-        tile.right = panel + (column * CHUNK * 4 if all.kept else 0)
+        tile.right = panel + (column * all.chunk * 4 if all.kept else 0)
         if packed < seen:
             all.value_packs.zip(
                 values + (packed * all.value.row + column) * item_size(all.value.code),
@@ -649,7 +651,7 @@ cdef void _multiply_values(const Attention* all, Block* block, int64_t begin, in
         memset(panel + units * lanes * 4, 0, (_up(units, ATEN_STEP_KEYS // 2) - units) * lanes * 4)
         block.values_packed = begin + count
     work.weights = <const char*>block.scores
-    work.weights_row = CHUNK * 4
+    work.weights_row = all.scores_row * 4
     work.rows = block.count
     work.steps = (seen + ATEN_STEP_KEYS - 1) // ATEN_STEP_KEYS
     work.values = panel
@@ -664,7 +666,7 @@ cdef void _sum_lines(const Attention* all, const Block* block, const char* value
     """The same of few rows: values are read where they lie."""
     cdef aten_register_lines work
     cdef int64_t row = 0
-    work.weights_row = CHUNK * 4
+    work.weights_row = all.scores_row * 4
     work.values = values
     work.step = all.value.row * 2
     work.keys = seen
@@ -672,7 +674,7 @@ cdef void _sum_lines(const Attention* all, const Block* block, const char* value
     work.out_row = _lanes_of(all)
     while row < block.count:
         work.rows = min(<int64_t>4, block.count - row)
-        work.weights = <const char*>(block.scores + row * CHUNK)
+        work.weights = <const char*>(block.scores + row * all.scores_row)
         work.out = gained + row * work.out_row
         all.registers.sum(&work)
         row += work.rows
@@ -683,14 +685,14 @@ cdef void _sum_values(const Attention* all, const Block* block, const char* valu
     """The same of few rows: values are read where they lie."""
     cdef aten_attention_values work
     cdef int64_t row = 0
-    work.weights_row = CHUNK
+    work.weights_row = all.scores_row
     work.values = values
     work.step = all.value.row * item_size(all.value.code)
     work.count = seen
     work.width = all.value_width
     work.out_row = _lanes_of(all)
     while row < block.count:
-        work.weights = block.scores + row * CHUNK
+        work.weights = block.scores + row * all.scores_row
         work.out = gained + row * work.out_row
         row += all.sum(&work, block.count - row)
 
