@@ -192,6 +192,22 @@ def test_a_kept_large_block_serves_what_nearly_fills_it():
     assert held.numel() == 8 * MEBIBYTE
 
 
+@pytest.mark.parametrize(
+    "nbytes",
+    [
+        *(1, 4096, 5000, 1_800_000, 3_000_000, 20_000_000),
+        # Around the least large block, and what fills eight ninths of it.
+        *(1_835_008, 1_835_009, 1_843_200, 1_864_135, 1_864_136, 2_097_151, 2_097_152, 2_097_153),
+    ],
+)
+def test_a_freed_block_serves_the_same_size_again(nbytes):
+    aten.empty(nbytes, dtype=aten.uint8)
+    before = aten.memory.stats()["system_allocations"]
+    for _ in range(5):
+        aten.empty(nbytes, dtype=aten.uint8)
+    assert aten.memory.stats()["system_allocations"] == before
+
+
 def test_the_best_of_the_kept_blocks_is_taken():
     sizes = [33, 32, 34]
     blocks = [empty(size * MEBIBYTE) for size in sizes]

@@ -273,9 +273,11 @@ cdef inline void _free_small(char* block) noexcept nogil:
 cdef char* _kept_large(int64_t nbytes, int64_t* capacity) noexcept nogil:
     """The kept block that `nbytes` fill best, the newest of equals; NULL: none is filled well."""
     cdef int place, found = -1
+    # Nor would a new one be smaller than the least.
+    cdef int64_t most = max(nbytes + nbytes // 8, <int64_t>LARGE)
     cdef char* block
     for place in range(_large_count - 1, -1, -1):
-        if _large[place].capacity < nbytes or _large[place].capacity - nbytes > nbytes // 8:
+        if not nbytes <= _large[place].capacity <= most:
             continue
         if found < 0 or _large[place].capacity < _large[found].capacity:
             found = place
