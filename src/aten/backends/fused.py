@@ -26,6 +26,7 @@ from aten.ops.indexing.checked import FUSED_CHECKS
 from aten.ops.indexing.embedding import FUSED_BAGS
 from aten.ops.linear_algebra.strips import STRIPS
 from aten.ops.networks.gates import GATES, SEQUENCES
+from aten.ops.pointwise.exponents import EXPONENTS
 from aten.ops.reductions.fused import FUSED
 from aten.ops.windows.epilogues import EPILOGUES
 from aten.ops.windows.pool import FUSED_POOLS
@@ -54,6 +55,8 @@ def load() -> None:
         _define(schema, fold, "fused", structured.install_loops_reduction)
     for schema, pointwise in GATES.items():
         _define(schema, pointwise, "pointwise", structured.install_loops_pointwise)
+    for schema, pointwise in EXPONENTS.items():
+        _define(schema, pointwise, "pointwise", structured.install_loops_pointwise, "same")
     for schema, composition in {
         **SEQUENCES,
         **STRIPS,
@@ -85,10 +88,11 @@ def _define(
     function: Callable[..., Any],
     kind: str,
     install: Callable[[OpOverload], None],
+    promotion: str = "default",
 ) -> None:
     op = registry.define("fused", schema, kind=kind)
     if kind == "pointwise":
-        op.entry.options["promotion"] = "default"
+        op.entry.options["promotion"] = promotion
     structured.define_by(op, function, place_of(function))
     install(op)
     definition = structured.definition_of(op)

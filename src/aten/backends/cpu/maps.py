@@ -42,6 +42,8 @@ _WORTH_A_COPY = 10
 _AHEAD = 2048
 _CACHE_LINE = 64
 _FREE = frozenset({"constant", "load", "bitcast"})
+# Operands of half types are converted whether there is a test or not.
+_UNTESTED = _FREE | {"convert_element_type"}
 
 
 class Map:
@@ -79,7 +81,7 @@ class Map:
 
     def _testable(self) -> list[Instruction]:
         """The rare choices whose conditions follow from the operands in a few steps."""
-        computed = {id(one) for one in self.block.instructions if one.operation not in _FREE}
+        computed = {id(one) for one in self.block.instructions if one.operation not in _UNTESTED}
         found = [one for one in self.block.instructions if one.params.get("rare")]
         rare = {id(one) for one in found}
         tests = [_closure([one.operands[0]], _all_operands) for one in found]

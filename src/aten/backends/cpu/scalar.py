@@ -357,6 +357,33 @@ IntegerRule = Callable[[ScalarEmitter, str, bool, list[Operand]], Operand]
 ComplexRule = Callable[[ScalarEmitter, str, list[Operand]], Operand]
 
 
+# Integers whose quotients are exact once they are rounded toward zero, and floats that hold them:
+# of two with b bits, a quotient that is not whole is at least 2^-b of itself below the next number
+# that is. Processors divide vectors of floats, but integers one after the other.
+_QUOTIENTS = {"i8": "float", "i16": "float", "i32": "double"}
+
+
+def _divide_integers(
+    emit: ScalarEmitter, kind: str, signed: bool, left: str, divisor: str, operation: str
+) -> str:
+    """The quotient or remainder by what is not zero, without an overflow."""
+    prefix = "s" if signed else "u"
+    if kind not in _QUOTIENTS:
+        return emit.let(f"{prefix}{operation} {kind} {left}, {divisor}")
+    number = _QUOTIENTS[kind]
+    floats = [emit.let(f"{prefix}itofp {kind} {one} to {number}") for one in (left, divisor)]
+    quotient = emit.let(f"fdiv {number} {floats[0]}, {floats[1]}")
+    # Processors turn floats into integers of 32 bits, or of 64 if these have no sign.
+    wide = "i32" if signed or kind != "i32" else "i64"
+    result = emit.let(f"fptosi {number} {quotient} to {wide}")
+    if wide != kind:
+        result = emit.let(f"trunc {wide} {result} to {kind}")
+    if operation == "div":
+        return result
+    product = emit.let(f"mul {kind} {result}, {divisor}")
+    return emit.let(f"sub {kind} {left}, {product}")
+
+
 def _safe_divide(operation: str) -> IntegerRule:
     """Division that no operands can make trap: by zero gives zero, overflow wraps."""
 
@@ -368,8 +395,7 @@ def _safe_divide(operation: str) -> IntegerRule:
         if signed:
             overflow = emit.let(f"icmp eq {kind} {right}, -1")
             divisor = emit.let(f"select i1 {overflow}, {kind} 1, {kind} {divisor}")
-        prefix = "s" if signed else "u"
-        result = emit.let(f"{prefix}{operation} {kind} {left}, {divisor}")
+        result = _divide_integers(emit, kind, signed, str(left), divisor, operation)
         if overflow is not None:
             wrapped = emit.let(f"sub {kind} 0, {left}") if operation == "div" else "0"
             result = emit.let(f"select i1 {overflow}, {kind} {wrapped}, {kind} {result}")

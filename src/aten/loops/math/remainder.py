@@ -14,7 +14,8 @@ def fmod(x: Value, y: Value) -> Value:
 
     Exact. The rounded quotient is ``n`` or, where the exact one is just below an integer, one
     more; either gives a remainder without rounding as long as it has no more bits than a mantissa.
-    Larger quotients, and operands that are not finite or too small, go the long way.
+    Larger quotients, and divisors that are not finite or too small, go the long way. A remainder by
+    zero, or of an infinity, comes out as NaN by itself.
     """
     mantissa_bits = 23 if is_float32(x) else 52
     dividend, divisor = a.abs(x), a.abs(y)
@@ -26,8 +27,7 @@ def fmod(x: Value, y: Value) -> Value:
     least_normal = 1 << mantissa_bits
     is_long = (
         (dividend_bits - divisor_bits > (mantissa_bits - 1) << mantissa_bits)
-        | (dividend_bits > largest)
         | (divisor_bits > largest)
         | (-divisor_bits > -least_normal)
-    )
+    ) & (divisor > 0.0)
     return a.where_rare(is_long, a.fmod(x, y), a.copysign(rest, x))

@@ -71,22 +71,11 @@ def float_power_in_place(self: Tensor, exponent: Tensor | Number) -> Tensor:
 def frexp(self: Tensor) -> tuple[Tensor, Tensor]:
     """A mantissa in [1/2, 1) and an int32 exponent: self is mantissa * 2^exponent.
 
-    By the bits of a float64, which holds the subnormal numbers of the other types as normal ones;
-    its own are scaled first. Zeros, infinities and NaN are their own mantissas.
+    Zeros, infinities and NaN are their own mantissas, with exponents of 0.
     """
     if not self.dtype.is_floating_point:
         raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, not {self.dtype}")
-    wide = self.to(DTYPES["float64"])
-    subnormal = wide.abs() < 2.0**-1022
-    bits = ops.aten.where(subnormal, wide * 2.0**54, wide).view(DTYPES["int64"])
-    exponent = ((bits >> 52) & 0x7FF) - 1022
-    exponent = ops.aten.where(subnormal, exponent - 54, exponent)
-    mantissa = ((bits & ~(0x7FF << 52)) | (1022 << 52)).view(DTYPES["float64"])
-    itself = (wide == 0) | ~wide.isfinite()
-    return (
-        ops.aten.where(itself, wide, mantissa).to(self.dtype),
-        exponent.masked_fill(itself, 0).to(DTYPES["int32"]),
-    )
+    return ops.fused.frexp_mantissa(self), ops.fused.frexp_exponent(self)
 
 
 def _integers(name: str, self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,7 @@ and the innermost two go to the kernel while the walk counts through the rest. L
 between threads.
 """
 
-from libc.stdint cimport int16_t, int32_t, int64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, int8_t
 
 from aten._core.base.dtypes cimport item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
@@ -22,6 +22,12 @@ cdef enum:
     SHORT = 4
     LONG = 8
     LONGEST = 1024
+
+ctypedef fused Integer:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
 
 
 cdef int broadcast_into(int rank, int64_t* sizes, TensorImpl operand) except -1:
@@ -250,19 +256,28 @@ cdef void run_walk(Walk* walk, int64_t grain) noexcept nogil:
         parallel_for(walk.total, grain, _run_range, walk)
 
 
-cdef inline bint _has_zero(const char* data, int64_t count, int64_t stride, int width) noexcept nogil:
+cdef inline bint _has_zero(const char* data, int64_t count, int64_t stride,
+                           Integer example) noexcept nogil:
     cdef int64_t index
-    cdef bint found = False
+    cdef const Integer* run = <const Integer*>data
+    cdef Integer found = 0
+    if stride == sizeof(Integer):
+        for index in range(count):
+            found |= <Integer>(run[index] == 0)
+        return found != 0
     for index in range(count):
-        if width == 8:
-            found |= (<const int64_t*>(data + index * stride))[0] == 0
-        elif width == 4:
-            found |= (<const int32_t*>(data + index * stride))[0] == 0
-        elif width == 2:
-            found |= (<const int16_t*>(data + index * stride))[0] == 0
-        else:
-            found |= (data + index * stride)[0] == 0
-    return found
+        found |= <Integer>((<const Integer*>(data + index * stride))[0] == 0)
+    return found != 0
+
+
+cdef bint _row_has_zero(const char* data, int64_t count, int64_t stride, int width) noexcept nogil:
+    if width == 8:
+        return _has_zero[int64_t](data, count, stride, 0)
+    if width == 4:
+        return _has_zero[int32_t](data, count, stride, 0)
+    if width == 2:
+        return _has_zero[int16_t](data, count, stride, 0)
+    return _has_zero[int8_t](data, count, stride, 0)
 
 
 cdef void _seek_zero(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
@@ -271,7 +286,7 @@ cdef void _seek_zero(char** data, int64_t n0, const int64_t* s0, int64_t n1, con
     cdef int64_t row
     cdef int width = <int>found[1]
     for row in range(n1):
-        if _has_zero(data[0] + row * s1[0], n0, s0[0], width):
+        if _row_has_zero(data[0] + row * s1[0], n0, s0[0], width):
             (<int64_t*>found)[0] = 1
 
 
