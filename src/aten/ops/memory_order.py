@@ -37,7 +37,8 @@ def empty_image(sizes: list[int] | tuple[int, ...], like: Tensor, element: dtype
 
 
 def ordered_like(made: Tensor, like: Tensor) -> Tensor:
-    """`made`, row-major, in the order of `like`."""
-    if suggested_format(like) is None:
+    """`made`, row-major or as `like` lies, in the order of `like`."""
+    order = suggested_format(like)
+    if order is None or suggested_format(made) is order:
         return made
     return empty_image(made.shape, like, made.dtype).copy_(made)

@@ -29,6 +29,12 @@ cdef extern from "maxima_levels.h" nogil:
                      int64_t count) noexcept nogil
     const aten_maxima* aten_maxima_of(int type)
 
+cdef extern from "pixel_levels.h" nogil:
+    ctypedef struct aten_pixels:
+        void (*find)(const void** lines, const int64_t* places, int64_t count, void* out,
+                     int64_t* found, int64_t columns) noexcept nogil
+    const aten_pixels* aten_pixels_of(bint is_double)
+
 cdef enum:
     # Windows gone through at once.
     BLOCK = 256
@@ -40,6 +46,8 @@ cdef enum:
     LONGEST_LINE = 2048
     # Lines that are folded at once.
     FEW_LINES = 3
+    # Elements of a window of pixels that are gone through together.
+    MOST_PIXELS = 64
 
 cdef int64_t NARROW_PLANE = <int64_t>1 << 31
 
@@ -495,8 +503,11 @@ cdef void _find_in_pixels(const Pool* pool, int64_t begin, int64_t end, Element*
                           Place* places) noexcept nogil:
     cdef int64_t place[SPATIAL]
     cdef int64_t pixel, offset, first, count, index
+    cdef const aten_pixels* loops = aten_pixels_of(Element is double)
     for pixel in range(begin, end):
         locate_pixel(pool, pixel, &offset, place)
+        if _find_together(pool, loops, <Element*>pool.data + offset, place, pixel, out):
+            continue
         first = 0
         while first < pool.channels:
             count = min(pool.channels - first, <int64_t>BLOCK)
@@ -506,6 +517,55 @@ cdef void _find_in_pixels(const Pool* pool, int64_t begin, int64_t end, Element*
                 for index in range(count):
                     pool.indices[pixel * pool.channels + first + index] = places[index]
             first += count
+
+
+cdef bint _find_together(const Pool* pool, const aten_pixels* loops, const Element* image,
+                         const int64_t* place, int64_t pixel, Element* out) noexcept nogil:
+    """All channels of one pixel of the result, in registers; False where its window is too large, or
+    elements are of types that have no such loops."""
+    cdef const void* lines[MOST_PIXELS]
+    cdef int64_t places[MOST_PIXELS]
+    cdef int64_t i, j, k, count = 0
+    if Element is float or Element is double:
+        if not _is_narrow(pool):
+            return False
+        i = pool.begins[0][place[0]]
+        while i < pool.ends[0][place[0]]:
+            j = pool.begins[1][place[1]]
+            while j < pool.ends[1][place[1]]:
+                k = pool.begins[2][place[2]]
+                while k < pool.ends[2][place[2]]:
+                    if count == MOST_PIXELS:
+                        return False
+                    lines[count] = (image + i * pool.strides[0] + j * pool.strides[1]
+                                    + k * pool.strides[2])
+                    places[count] = (i * pool.sizes[1] + j) * pool.sizes[2] + k
+                    count += 1
+                    k += pool.steps[2]
+                j += pool.steps[1]
+            i += pool.steps[0]
+        if count == 0:
+            return False
+        return _find_in_registers(pool, loops, lines, places, count, pixel, out)
+    else:
+        return False
+
+
+cdef bint _find_in_registers(const Pool* pool, const aten_pixels* loops, const void** lines,
+                             const int64_t* places, int64_t count, int64_t pixel,
+                             Element* out) noexcept nogil:
+    cdef int64_t unasked[BLOCK]
+    cdef int64_t* found = unasked
+    cdef int64_t first = 0, columns, index
+    while first < pool.channels:
+        columns = min(pool.channels - first, <int64_t>BLOCK)
+        if pool.indices != NULL:
+            found = pool.indices + pixel * pool.channels + first
+        loops.find(lines, places, count, out + pixel * pool.channels + first, found, columns)
+        for index in range(count):
+            lines[index] = <const Element*>lines[index] + columns
+        first += columns
+    return True
 
 
 cdef void _find_channels(const Pool* pool, const Element* image, const int64_t* place,

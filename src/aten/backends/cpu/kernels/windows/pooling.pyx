@@ -20,7 +20,17 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, coun
 from aten._core.threads.parallel cimport Task, parallel_for
 from aten.backends.cpu.kernels.windows.maxima cimport find_lines, find_pixels
 
+cdef extern from "pixel_levels.h" nogil:
+    ctypedef struct aten_pixels:
+        void (*average_floats)(const void** lines, int64_t count, float divisor, void* out,
+                               int64_t columns) noexcept nogil
+        void (*average_doubles)(const void** lines, int64_t count, double divisor, void* out,
+                                int64_t columns) noexcept nogil
+    const aten_pixels* aten_pixels_of(bint is_double)
+
 cdef enum:
+    # Elements of a window of pixels that are gone through together.
+    MOST_PIXELS = 64
     # Elements looked at in one chunk of work for the threads, and from how many on other Python
     # threads may run meanwhile.
     GRAIN = 32768
@@ -426,25 +436,56 @@ cdef void _average_pixels(void* context, int64_t begin, int64_t end) noexcept no
 cdef void _average_all_channels(const Pool* pool, int64_t begin, int64_t end,
                                 Averaged* out) noexcept nogil:
     cdef int64_t place[SPATIAL]
-    cdef int64_t pixel, offset, channel, divisor, i, j, k
-    cdef int64_t channels = pool.channels
-    cdef const Averaged* source
-    cdef Averaged* totals
+    cdef int64_t pixel, offset, divisor
+    cdef const aten_pixels* loops = aten_pixels_of(Averaged is double)
     for pixel in range(begin, end):
         locate_pixel(pool, pixel, &offset, place)
-        totals = out + pixel * channels
-        for channel in range(channels):
-            totals[channel] = 0
+        divisor = _divisor(pool, place[0], place[1], place[2])
+        if not _average_together(pool, loops, <const Averaged*>pool.data + offset, place,
+                                 divisor, out + pixel * pool.channels):
+            _average_channels(pool, <const Averaged*>pool.data + offset, place, divisor,
+                              out + pixel * pool.channels)
+
+
+cdef bint _average_together(const Pool* pool, const aten_pixels* loops, const Averaged* image,
+                            const int64_t* place, int64_t divisor, Averaged* out) noexcept nogil:
+    """All channels of one pixel of the result, in registers; False where its window is too large, or
+    elements are integers."""
+    cdef const void* lines[MOST_PIXELS]
+    cdef int64_t i, j, k, count = 0
+    if Averaged is int64_t:
+        return False
+    else:
         for i in range(pool.begins[0][place[0]], pool.ends[0][place[0]]):
             for j in range(pool.begins[1][place[1]], pool.ends[1][place[1]]):
                 for k in range(pool.begins[2][place[2]], pool.ends[2][place[2]]):
-                    source = (<const Averaged*>pool.data + offset + i * pool.strides[0]
-                              + j * pool.strides[1] + k * pool.strides[2])
-                    for channel in range(channels):
-                        totals[channel] += source[channel]
-        divisor = _divisor(pool, place[0], place[1], place[2])
-        for channel in range(channels):
-            totals[channel] = totals[channel] / divisor
+                    if count == MOST_PIXELS:
+                        return False
+                    lines[count] = (image + i * pool.strides[0] + j * pool.strides[1]
+                                    + k * pool.strides[2])
+                    count += 1
+        if Averaged is float:
+            loops.average_floats(lines, count, <float>divisor, out, pool.channels)
+        else:
+            loops.average_doubles(lines, count, <double>divisor, out, pool.channels)
+        return True
+
+
+cdef void _average_channels(const Pool* pool, const Averaged* image, const int64_t* place,
+                            int64_t divisor, Averaged* totals) noexcept nogil:
+    cdef int64_t channel, i, j, k
+    cdef const Averaged* source
+    for channel in range(pool.channels):
+        totals[channel] = 0
+    for i in range(pool.begins[0][place[0]], pool.ends[0][place[0]]):
+        for j in range(pool.begins[1][place[1]], pool.ends[1][place[1]]):
+            for k in range(pool.begins[2][place[2]], pool.ends[2][place[2]]):
+                source = (image + i * pool.strides[0] + j * pool.strides[1]
+                          + k * pool.strides[2])
+                for channel in range(pool.channels):
+                    totals[channel] += source[channel]
+    for channel in range(pool.channels):
+        totals[channel] = totals[channel] / divisor
 
 
 cdef inline int64_t _divisor(const Pool* pool, int64_t row, int64_t column,
