@@ -45,4 +45,18 @@ static inline void aten_copy_row(char *target, const char *source, int64_t size)
         aten_copy_apart(target, source, size);
 }
 
+/* Bytes from the one at `source` backwards, eight at a time. */
+static inline void aten_reverse_bytes(char *target, const char *source, int64_t count)
+{
+    int64_t index = 0;
+    for (; index + 8 <= count; index += 8) {
+        uint64_t eight;
+        memcpy(&eight, source - index - 7, 8);
+        eight = __builtin_bswap64(eight);
+        memcpy(target + index, &eight, 8);
+    }
+    for (; index < count; index++)
+        target[index] = source[-index];
+}
+
 #endif

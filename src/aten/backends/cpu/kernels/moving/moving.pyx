@@ -11,6 +11,7 @@ from libc.string cimport memset
 
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten.backends.cpu.kernels.moving.iterator cimport Walk, begin_walk, coalesce, reorder, run_walk
+from aten.backends.cpu.kernels.moving.tiles cimport turn
 
 cdef extern from *:
     """
@@ -23,12 +24,15 @@ cdef extern from *:
 
 cdef extern from "copies.h" nogil:
     void aten_copy_row(char*, const char*, int64_t) noexcept
+    void aten_reverse_bytes(char*, const char*, int64_t) noexcept
 
 cdef enum:
     # Bytes in one chunk of work for the threads.
     GRAIN_BYTES = 1 << 17
     # Rows and columns of a tile whose lines stay in the nearest cache.
     TILE = 16
+    # Bytes of a side of squares that are turned: lines of the source are read whole.
+    TURNED_BYTES = 256
 
 ctypedef fused Raw:
     uint8_t
@@ -45,6 +49,8 @@ cdef inline void _move_typed(Raw* target, int64_t target_step, const Raw* source
     cdef Raw value
     if target_step == 1 and source_step == 1:
         aten_copy_row(<char*>target, <const char*>source, count * sizeof(Raw))
+    elif target_step == 1 and source_step == -1 and Raw is uint8_t:
+        aten_reverse_bytes(<char*>target, <const char*>source, count)
     elif target_step == 1 and source_step == -1:
         for index in range(count):
             target[index] = source[-index]
@@ -79,9 +85,28 @@ cdef inline void _move_tiles(Raw* target, const Raw* source, int64_t n0, int64_t
         row += TILE
 
 
+cdef void _turn_tiles(char* target, int64_t target_step, const char* source, int64_t source_step,
+                      int64_t rows, int64_t columns, int64_t width) noexcept nogil:
+    """`rows` rows of the source, whose `columns` elements are neighbours, as columns of the target."""
+    cdef int64_t side = TURNED_BYTES // width, row = 0, column
+    while row < rows:
+        column = 0
+        while column < columns:
+            turn(source + row * source_step + column * width, source_step,
+                 target + column * target_step + row * width, target_step,
+                 min(side, rows - row), min(side, columns - column), width)
+            column += side
+        row += side
+
+
 cdef inline void _move_rows(Raw* target, const Raw* source, int64_t n0, const int64_t* s0,
                             int64_t n1, const int64_t* s1) noexcept nogil:
     cdef int64_t row, width = sizeof(Raw)
+    # Squares of two wide elements a side are no faster than one after the other.
+    if (width <= 4 and s0[0] == width and s1[1] == width and n0 >= TILE and n1 >= TILE
+            and s0[1] != width and s0[1] != 0):
+        _turn_tiles(<char*>target, s1[0], <const char*>source, s0[1], n0, n1, width)
+        return
     if (s0[0] == width and n1 >= TILE and (s1[1] == width or s1[1] == -width)
             and s0[1] != width and s0[1] != -width and s0[1] != 0):
         _move_tiles(target, source, n0, s0[0] // width, s0[1] // width, n1, s1[0] // width,

@@ -19,3 +19,6 @@ cdef struct Tiling:
 
 cdef bint tile(Walk* walk, const int64_t* widths, Tiling* tiling) noexcept nogil
 cdef void run_tiles(Tiling* tiling, int64_t grain) noexcept nogil
+# `rows` rows of `columns` neighbours, of `width` bytes each, turned into rows of columns.
+cdef void turn(const char* source, int64_t source_step, char* target, int64_t target_step,
+               int64_t rows, int64_t columns, int64_t width) noexcept nogil
