@@ -185,12 +185,10 @@ cdef void _weigh_lines(void* context, int64_t begin, int64_t end) noexcept nogil
 
 
 cdef void _weigh_reals(const Weighing* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
-    cdef int64_t line, place, tap, x
+    cdef int64_t line, place
     cdef int64_t inner = work.inner
-    cdef Real weight
     cdef const Real* weights
     cdef const Real* source
-    cdef Real* target
     if inner == 1:
         _weigh_elements(work, begin, end, out + begin)
         return
@@ -199,13 +197,24 @@ cdef void _weigh_reals(const Weighing* work, int64_t begin, int64_t end, Real* o
         weights = <const Real*>work.weights + place * work.taps
         source = (<const Real*>work.data
                   + (line // work.wanted * work.size + work.begins[place]) * inner)
-        target = out + line * inner
+        _weigh_line(weights, work.counts[place], source, inner, out + line * inner)
+
+
+cdef inline void _weigh_line(const Real* weights, int64_t count, const Real* source, int64_t inner,
+                             Real* out) noexcept nogil:
+    """The weighed sum of `count` lines of `inner` elements; two of them, most often, at once."""
+    cdef int64_t tap, x
+    cdef Real first = weights[0] if count > 0 else 0, second = weights[1] if count > 1 else 0
+    if count == 2:
         for x in range(inner):
-            target[x] = 0
-        for tap in range(work.counts[place]):
-            weight = weights[tap]
-            for x in range(inner):
-                target[x] += weight * source[tap * inner + x]
+            out[x] = first * source[x] + second * source[inner + x]
+        return
+    for x in range(inner):
+        out[x] = first * source[x] if count > 0 else 0
+    for tap in range(1, count):
+        second = weights[tap]
+        for x in range(inner):
+            out[x] += second * source[tap * inner + x]
 
 
 cdef void _weigh_elements(const Weighing* work, int64_t begin, int64_t end,
