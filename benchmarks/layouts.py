@@ -3,7 +3,7 @@ batches and sizes that threads share badly."""
 
 from __future__ import annotations
 
-from operands import normal
+from operands import integers, normal
 from timing import Case, Result, geometric_mean, measure
 
 LAYOUTS = {
@@ -35,6 +35,7 @@ def elements() -> list[Case]:
     image = {"x": normal(2, 33, 45, 51)}
     last = "x = x.to(memory_format=lib.channels_last)"
     tall = {"x": normal(20011, 7)}
+    columns = {"x": normal(8192, 64)}
     half = {"x": normal(301, 517, dtype="bfloat16")}
     places = "i = lib.arange(300, -1, -1)"
     return [
@@ -49,6 +50,27 @@ def elements() -> list[Case]:
         Case("max(0), 20011×7", "x.max(0)", tall),
         Case("sum(0), 20011×7", "x.sum(0)", tall),
         Case("softmax(-1), 20011×7", "x.softmax(-1)", tall),
+        *(
+            Case(f"{call}, 8192×64", f"x.{call}", columns)
+            for call in ("sum(0)", "var(0)", "softmax(0)", "logsumexp(0)", "argmax(0)", "cumsum(0)")
+        ),
+        Case(
+            "batch_norm of the batch, channels last",
+            "lib.nn.functional.batch_norm(x, None, None, training=True)",
+            image,
+            setup=last,
+        ),
+        Case("max_pool2d, channels last", "lib.nn.functional.max_pool2d(x, 2)", image, setup=last),
+        Case(
+            "avg_pool2d, channels last",
+            "lib.nn.functional.avg_pool2d(x, 3, 1, 1)",
+            image,
+            setup=last,
+        ),
+        Case("cat of transposed, bfloat16", "lib.cat([x.T, x.T])", half),
+        Case("fmod, bfloat16", "lib.fmod(x, x + 1)", half),
+        Case("x // 7, int8", "x // 7", {"x": integers(301, 517, dtype="int8")}),
+        Case("frexp", "lib.frexp(x)", {"x": normal(301, 517)}),
         Case("index_add, bfloat16", "x.index_add(0, i, x)", half, setup=places),
         Case(
             "scatter_add, bfloat16",

@@ -43,6 +43,10 @@ from aten.loops.structural import Step, Steps, row_major, spread_node
 from aten.loops.target import Target
 from aten.prims import Graph, GraphInterpreter, Node, Prim
 
+# Of columns that are folded beside each other, so that a thread takes as many as fill vectors: a
+# line of memory is read for all of them, or once for each.
+_MOST_WORK_ACROSS = 512
+
 Generate = Callable[[Program], tuple[int, Any]]
 
 
@@ -294,6 +298,9 @@ class _Builder:
         )
         code, owner = self.generate(program)
         count = _product(dimension.size for dimension in reduced)
+        work = count * max(1, len(graph.nodes()) // 4)
+        if order == "column":
+            work = min(work, _MOST_WORK_ACROSS)
         words = [count if extent is None else extent, *(one.size for one in reduced)]
         for place in range(len(nodes)):
             words += [dimension.strides[place] for dimension in reduced]
@@ -304,7 +311,7 @@ class _Builder:
             reduced=(*(words if folded else ()), *self.numbers),
             sources=tuple(memory.source for memory in memories),
             offsets=tuple(offsets or [0] * len(nodes)),
-            work=count * max(1, len(graph.nodes()) // 4),
+            work=work,
         )
         launch: Launch = self.parts.launch(terms, code, owner)
         return launch

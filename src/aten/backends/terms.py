@@ -20,7 +20,7 @@ class LaunchTerms:
             numbers alone.
         sources: for each operand the number of a plan's tensor: inputs, outputs, temporaries.
         offsets: in bytes from that tensor's first element.
-        work: elements touched per kept point.
+        work: elements touched per kept point, as far as threads are to share points.
     """
 
     __slots__ = ("label", "offsets", "reduced", "sizes", "sources", "strides", "work")

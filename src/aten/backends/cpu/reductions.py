@@ -421,12 +421,33 @@ class ColumnSchedule(Schedule):
         self, instructions: list[Instruction], points: list[str], indices: list[str]
     ) -> None:
         """One pass across the points: instructions read and write the arrays of row values."""
-        writer = self.writer
         for instruction in instructions:
             if id(instruction) in self.unmoved:
                 self._element(instruction, points, "0", indices, "")
-        mark, tail = writer.parallel()
-        loop = writer.begin_loop(self.width)
+        # Only what every row goes through is worth more than one loop.
+        whole = [Part("0", self.width, *self.writer.parallel())]
+        for part in self._parts_across(instructions) if indices else whole:
+            self._points(instructions, points, indices, part)
+
+    def _parts_across(self, instructions: list[Instruction]) -> list[Part]:
+        """The loops over neighbouring points, of which there may be fewer than a vectorizer's own
+        choice of lanes; those of other types than floating ones are left to it.
+
+        Whole vectors have no masks: what those store has to be in the cache before it is read.
+        """
+        memory = {one.memory.name: one.memory for one in instructions if one.memory is not None}
+        moving = [one for one in memory.values() if one.access != "zero"]
+        lanes = 0
+        if all(one.access == "unit" and not one.dtype.is_complex for one in moving):
+            lanes = lanes_of(moving, instructions)
+        return parts_of(self.writer, self.width, lanes, groups_of(instructions, lanes), masked=True)
+
+    def _points(
+        self, instructions: list[Instruction], points: list[str], indices: list[str], part: Part
+    ) -> None:
+        """Some of the neighbouring points."""
+        writer, mark = self.writer, part.mark
+        loop = writer.begin_loop(part.end, start=part.start)
         local: set[int] = set()
         for instruction in instructions:
             if id(instruction) in self.unmoved:
@@ -451,7 +472,7 @@ class ColumnSchedule(Schedule):
                 self._write(
                     self.arrays[id(instruction)], instruction.dtype, loop.index, value, mark
                 )
-        writer.end_loop(loop, tail=tail)
+        writer.end_loop(loop, tail=part.tail)
 
     def _element(
         self, instruction: Instruction, points: list[str], index: str, indices: list[str], mark: str
