@@ -170,6 +170,9 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     dim, shape = checked_selection(self, dim, index)
     if not shape:
         return take_slices(self.reshape((1,)), 0, index.reshape(()), False)
+    if index.numel() >= self.size(dim) and not is_plain(self):
+        # The copy is no larger than the result, and its slices are runs of memory.
+        self = self.contiguous()
     if _copies_blocks(self, dim):
         return take_slices(self, dim, index.reshape((-1,)).contiguous(), False)
     check_range(index, self.size(dim), "index {index} is out of bounds for a size of {size}")

@@ -20,11 +20,17 @@ cdef extern from "Python.h":
 
 cdef enum:
     # Elements in one chunk of work for the threads, and from where on to share work at all.
-    GRAIN = 1 << 18
+    GRAIN = 1 << 15
     RELEASE_THRESHOLD = 1 << 15
+    # Numbers that are counted from one on.
+    COUNTED = 1 << 30
 
 cdef enum:
     LARGEST_WHOLE = 0x20000000000000    # up to here a double holds all integers
+
+ctypedef fused Real:
+    float
+    double
 
 ctypedef void (*SequenceTask)(void* context, int64_t begin, int64_t end) noexcept nogil
 
@@ -56,31 +62,51 @@ cdef void _sequence_chunk(void* context, int64_t begin, int64_t end) noexcept no
             integers[index] = <int32_t>whole
             whole += step
     elif sequence.code == FLOAT32:
-        for index in range(begin, end):
-            singles[index] = <float>(sequence.start + sequence.step * <double>index)
+        _fill_floats(singles, begin, end, sequence.start, sequence.step, <double>begin, 1)
     else:
-        for index in range(begin, end):
-            doubles[index] = sequence.start + sequence.step * <double>index
+        _fill_floats(doubles, begin, end, sequence.start, sequence.step, <double>begin, 1)
+
+
+cdef inline void _fill_floats(Real* out, int64_t begin, int64_t end, double start, double step,
+                              double first, double by) noexcept nogil:
+    """start + step · n from `begin` to `end`, rounded once; n begins at `first` and goes on `by` 1
+    or -1. It is counted in 32 bits, which vectors turn into floats."""
+    cdef int32_t index, count
+    while begin < end:
+        count = <int32_t>min(end - begin, <int64_t>COUNTED)
+        for index in range(count):
+            out[begin + index] = <Real>(start + step * (first + by * <double>index))
+        begin += count
+        first += by * <double>count
+
+
+cdef inline void _fill_singles(float* out, int64_t begin, int64_t end, float start, float step,
+                               double first, double by) noexcept nogil:
+    """The same in float32."""
+    cdef int32_t index, count
+    while begin < end:
+        count = <int32_t>min(end - begin, <int64_t>COUNTED)
+        for index in range(count):
+            out[begin + index] = start + step * <float>(first + by * <double>index)
+        begin += count
+        first += by * <double>count
 
 
 cdef void _between_chunk(void* context, int64_t begin, int64_t end) noexcept nogil:
     """From either end to the middle, so that both ends are exact."""
     cdef Sequence* sequence = <Sequence*>context
-    cdef int64_t index, middle = sequence.count // 2
+    cdef int64_t middle = sequence.count // 2
     cdef float* singles = <float*>sequence.data
     cdef double* doubles = <double*>sequence.data
     cdef float start = <float>sequence.start, last = <float>sequence.end
     cdef float step = <float>sequence.step
+    cdef double left = <double>(sequence.count - 1 - max(begin, middle))
     if sequence.code == FLOAT32:
-        for index in range(begin, min(end, middle)):
-            singles[index] = start + step * <float>index
-        for index in range(max(begin, middle), end):
-            singles[index] = last - step * <float>(sequence.count - 1 - index)
+        _fill_singles(singles, begin, min(end, middle), start, step, <double>begin, 1)
+        _fill_singles(singles, max(begin, middle), end, last, -step, left, -1)
         return
-    for index in range(begin, min(end, middle)):
-        doubles[index] = sequence.start + sequence.step * <double>index
-    for index in range(max(begin, middle), end):
-        doubles[index] = sequence.end - sequence.step * <double>(sequence.count - 1 - index)
+    _fill_floats(doubles, begin, min(end, middle), sequence.start, sequence.step, <double>begin, 1)
+    _fill_floats(doubles, max(begin, middle), end, sequence.end, -sequence.step, left, -1)
 
 
 cdef Tensor _run_sequence(int64_t count, int code, Sequence* sequence):
