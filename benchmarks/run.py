@@ -54,14 +54,16 @@ GROUPS = (
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers were measured on."""
-    names = [
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
+    """What the numbers were measured on; with tile registers it is another processor."""
+    fields = dict[str, str]()
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        key, _, value = line.partition(":")
+        fields.setdefault(key.strip(), value.strip())
+    name = fields.get("model name", platform.machine())
+    if "amx_tile" in fields.get("flags", "").split():
+        name += " with tile registers"
     return {
-        "processor": names[0] if names else platform.machine(),
+        "processor": name,
         "processors": len(os.sched_getaffinity(0)),
         "load": round(os.getloadavg()[0], 2),
         "python": platform.python_version(),
