@@ -425,8 +425,11 @@ class ColumnSchedule(Schedule):
             if id(instruction) in self.unmoved:
                 self._element(instruction, points, "0", indices, "")
         # Only what every row goes through is worth more than one loop.
-        whole = [Part("0", self.width, *self.writer.parallel())]
-        for part in self._parts_across(instructions) if indices else whole:
+        if indices:
+            parts = self._parts_across(instructions)
+        else:
+            parts = [Part("0", self.width, *self.writer.parallel())]
+        for part in parts:
             self._points(instructions, points, indices, part)
 
     def _parts_across(self, instructions: list[Instruction]) -> list[Part]:

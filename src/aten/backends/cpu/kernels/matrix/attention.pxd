@@ -69,7 +69,8 @@ cdef extern from "attention_registers.h" nogil:
     const aten_attention_registers* aten_attention_registers_of()
 
 cdef enum:
-    # Keys of a chunk, where they are not those of tile registers: a number of whole strips for every width of vectors.
+    # Keys of a chunk, where they are not those of tile registers: a number of whole strips for
+    # every width of vectors.
     CHUNK = 240
     # Bytes up to which the packed keys and values of a head are kept for all of its blocks.
     KEPT_BYTES = 1 << 22

@@ -431,15 +431,15 @@ cdef void _attend_chunk(const Attention* all, Block* block, int64_t begin, float
 cdef void _weigh_row(const Attention* all, const Block* block, int64_t index, int64_t begin,
                      int64_t seen, float* largest, float* total) noexcept nogil:
     """Products of a row with keys become weights."""
+    cdef float* row = block.scores + index * all.scores_row
     cdef int64_t count = seen_by(all, block, index, begin)
     cdef aten_attention_mask mask
     _read_mask(all, block, index, begin, count, &mask)
-    if all.registers == NULL:
-        all.rows.weigh(block.scores + index * all.scores_row, count, seen, all.scale, &mask, largest, total)
-        return
-    seen = _up(seen, ATEN_STEP_KEYS)
-    all.rows.weigh(block.scores + index * all.scores_row, count, seen, all.scale, &mask, largest, total)
-    all.registers.split(block.scores + index * all.scores_row, seen)
+    if all.registers != NULL:
+        seen = _up(seen, ATEN_STEP_KEYS)
+    all.rows.weigh(row, count, seen, all.scale, &mask, largest, total)
+    if all.registers != NULL:
+        all.registers.split(row, seen)
 
 
 cdef void score(const Attention* all, Block* block, int64_t begin, int64_t seen,

@@ -3,7 +3,7 @@
    and are added to what was there, as in registers, so that the same bits come out. Numbers below the
    least normal one count as zero.
 
-   Included by panel_levels.h, whose aten_spread_64 it uses. */
+   Included by panel_levels.h. */
 
 #define TARGET                                                                                   \
     __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma,prefer-vector-width=512")))
@@ -33,13 +33,14 @@ INLINE void aten_sum_lines_at(const int rows, const int vectors, const aten_pane
     ATEN_UNROLL for (i = 0; i < rows * vectors; i++)
         sums[i][0] = sums[i][1] = _mm512_setzero_ps();
     for (k = 0; k < work->steps; k += 2) {
-        const int64_t next = k + 1 < work->steps ? work->right_step : 0;
+        const int follows = k + 1 < work->steps;
+        const int64_t next = follows ? work->right_step : 0;
         __builtin_prefetch(line + 2 * column + ATEN_BYTES_AHEAD, 0, 3);
         __builtin_prefetch(line + next + 2 * column + ATEN_BYTES_AHEAD, 0, 3);
         ATEN_UNROLL for (j = 0; j < vectors; j++) {
             const __m512 first = aten_brains_at(line, column + 16 * j, there[j]);
             /* Where no line follows, numbers of the left operand are zeros, but not what they meet. */
-            const __m512 second = aten_brains_at(line + next, column + 16 * j, next ? there[j] : 0);
+            const __m512 second = aten_brains_at(line + next, column + 16 * j, follows ? there[j] : 0);
             ATEN_UNROLL for (i = 0; i < rows; i++) {
                 sums[i * vectors + j][0] = _mm512_fmadd_ps(_mm512_set1_ps(left[i][k]), first,
                                                            sums[i * vectors + j][0]);
