@@ -117,6 +117,15 @@ def test_channels_last(layer):
     assert (difference <= 2.0**-7 * planes.float().abs() + 2.0**-7).all()
 
 
+def test_a_batch_has_the_bits_of_its_images():
+    """More of them than are copied at a time where channels are few: 64 bytes a position."""
+    image, weight = halves(drawn(33, 3, 260, 260)), halves(drawn(8, 3, 3, 3))
+    whole = aten.conv2d(image, weight, padding=1)
+    for index in (0, 30, 31, 32):
+        alone = aten.conv2d(image[index : index + 1], weight, padding=1)
+        assert aten.equal(alone[0], whole[index])
+
+
 def test_what_is_not_finite_reaches_who_sees_it(width):  # noqa: F811
     for value, place in itertools.product((numpy.nan, numpy.inf), (0, 4)):
         image = numpy.ones((1, 5, 20, 21), "float32")

@@ -79,6 +79,8 @@ cdef enum:
     TASKS = 4
     # Elements of a row of weights that a lane of 32 bits counts.
     LONGEST_ROW = 1 << 26
+    # Bytes of copies up to which images are copied before they are multiplied; at least one is.
+    COPIED = 1 << 27
 
 cdef struct Layout:
     # Elements: strides of a tensor (N, C, *) with three dimensions `*`.
@@ -109,6 +111,8 @@ cdef struct Registers:
     int64_t plane[SPATIAL]  # positions of a block of the copy
     int64_t positions
     int64_t copied          # bytes of the copy of an image's group
+    int64_t first           # of the images that are copied at a time
+    int64_t round           # as many of them
     int64_t span            # positions from the first of the result to the last
     int64_t steps
     int64_t tiles           # of sixteen channels of the result
@@ -153,7 +157,8 @@ def convolve_in_registers(Tensor input not None, Tensor weight not None, Tensor 
     _read_window(&work, weight, stride, padding, dilation)
     if not (_is_suited(&work) and _lay_out(&work)):
         return False
-    image = allocate(work.batch * groups * work.copied + BLOCK * POSITION, CPU, -1)
+    work.round = min(work.batch, max(<int64_t>1, <int64_t>COPIED // (groups * work.copied)))
+    image = allocate(work.round * groups * work.copied + BLOCK * POSITION, CPU, -1)
     weights = allocate(groups * work.tiles * work.steps * ATEN_REGISTER_BYTES, CPU, -1)
     offsets = allocate(work.steps * sizeof(int64_t), CPU, -1)
     # In this order: writing first, as reading may follow a change of memory.
@@ -274,15 +279,19 @@ cdef bint _lay_out(Registers* work) noexcept:
 
 cdef void _convolve(Registers* work) noexcept nogil:
     cdef int64_t lines = work.phases[0] * work.phases[1] * work.phases[2] * work.blocks
-    cdef int64_t images = work.batch * work.groups
     cdef int64_t stretches = (work.span + work.together - 1) // work.together
+    cdef int64_t images, index
     lines *= work.plane[0] * work.plane[1]
     _place_steps(work)
-    parallel_for(images * lines,
-                 max(<int64_t>1, CLAIM // (ATEN_REGISTER_CHANNELS * work.plane[2])), _copy_lines, work)
     parallel_for(work.groups * work.tiles * work.blocks,
                  max(<int64_t>1, CLAIM // 512 * work.blocks // work.steps), _pack_weights, work)
-    parallel_for(images * stretches * work.parts, 1, _multiply, work)
+    for index in range((work.batch + work.round - 1) // work.round):
+        work.first = index * work.round
+        images = min(work.round, work.batch - work.first) * work.groups
+        parallel_for(images * lines,
+                     max(<int64_t>1, CLAIM // (ATEN_REGISTER_CHANNELS * work.plane[2])),
+                     _copy_lines, work)
+        parallel_for(images * stretches * work.parts, 1, _multiply, work)
 
 
 cdef void _place_steps(const Registers* work) noexcept nogil:
@@ -329,7 +338,7 @@ cdef void _copy_lines(void* context, int64_t begin, int64_t end) noexcept nogil:
         if z < 0 or z >= work.seen.sizes[0] or y < 0 or y >= work.seen.sizes[1]:
             memset(to, 0, work.plane[2] * POSITION)
             continue
-        source = (work.input + image // work.groups * work.seen.batch
+        source = (work.input + (work.first + image // work.groups) * work.seen.batch
                   + image % work.groups * work.inputs * work.seen.channel
                   + z * work.seen.strides[0] + y * work.seen.strides[1])
         if _is_last(&work.seen, work.inputs):
@@ -454,7 +463,7 @@ cdef void _multiply_stretch(const Registers* work, int64_t image, int64_t first,
     if work.bias != NULL:
         block.bias = work.bias + (group * work.outputs + channel) * work.bias_step
     block.bias_step = work.bias_step
-    block.out = (work.out + image // work.groups * work.made.batch
+    block.out = (work.out + (work.first + image // work.groups) * work.made.batch
                  + (group * work.outputs + channel) * work.made.channel)
     block.out_channel = work.made.channel
     block.out_position = work.made.strides[2]
