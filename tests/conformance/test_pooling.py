@@ -93,6 +93,9 @@ def test_largest_of_more_windows_than_a_block(element, behind):
         ((2, 3), (1, 1), (1, 1)),
         ((2, 2), (2, 2)),
         ((3, 2), (1, 2), (0, 1), (1, 2), True),
+        ((1, 5), (1, 3), (0, 2)),
+        ((1, 4), (1, 5), (0, 1), (1, 2), True),
+        ((4, 6), (1, 1), (2, 3)),
     ):
         assert agree("max_pool2d_with_indices", (made, *window), element)
 

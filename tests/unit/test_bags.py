@@ -115,6 +115,43 @@ def test_sums_of_rows_as_they_are(element, columns, narrow):
             assert bag_of.numel() == 0
 
 
+@pytest.mark.parametrize("columns", [1, 3, 8, 31, 128, 213])
+@pytest.mark.parametrize("mode", [0, 1])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_of_bfloat16_are_those_of_float32_rounded_once(columns, mode, weighted):
+    """Rows where they lie, rows apart, and rows whose columns are apart, which are copied."""
+    generator = aten.Generator().manual_seed(columns)
+    whole = aten.randn(30, 2 * columns, generator=generator).to(aten.bfloat16)
+    whole[3, 0], whole[4, -1] = float("nan"), -0.0
+    indices = aten.randint(0, 30, (200,), generator=generator)
+    offsets = aten.tensor([0, 0, 1, 70, 150])
+    weights = None
+    if weighted:
+        weights = aten.randn(200, generator=generator).to(aten.bfloat16)
+        mode = 0
+    for table in (whole[:, :columns].clone(), whole[:, columns:], whole[:, ::2]):
+        for padding in (-1, 3):
+            given = (indices, offsets, mode)
+            made = fold_bags(table, *given, weights, 5, padding)[0]
+            wide = None if weights is None else weights.float()
+            expected = fold_bags(table.float().contiguous(), *given, wide, 5, padding)[0]
+            assert aten.equal(made.isnan(), expected.isnan())
+            expected = expected.to(aten.bfloat16)
+            assert made.nan_to_num().tolist() == expected.nan_to_num().tolist()
+
+
+@pytest.mark.parametrize("element", ["float16", "bfloat16"])
+@pytest.mark.parametrize("mode", [0, 2])
+def test_all_numbers_of_half_types_stay_what_they_are(element, mode):
+    """Rows alone in their bags, widened and rounded as runs."""
+    bits = aten.arange(1 << 16).to(aten.int16)
+    table = bits.view(getattr(aten, element)).view(512, 128)
+    each = aten.arange(512)
+    made = fold_bags(table, each, each, mode, None, 512, -1)[0]
+    assert aten.equal(made.isnan(), table.isnan())
+    assert aten.equal(made.nan_to_num(0, 1e9, -1e9), table.nan_to_num(0, 1e9, -1e9))
+
+
 def test_nan_is_a_maximum_and_from_nowhere():
     table = aten.tensor([[1.0, 2.0], [float("nan"), 3.0], [5.0, 3.0]])
     made, _, _, origins = fold_bags(table, aten.tensor([0, 1, 2]), aten.tensor([0]), 2, None, 1, -1)
@@ -171,6 +208,18 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match="fold_bags"):
             fold_bags(*arguments)
+
+
+@pytest.mark.parametrize("element", ["float32", "bfloat16"])
+def test_the_fast_path_gives_what_the_definition_does(element):
+    """Through the whole call, which takes another way for rows whose columns are apart."""
+    generator = aten.Generator().manual_seed(3)
+    table = aten.randn(40, 33, generator=generator).to(getattr(aten, element))
+    apart = aten.empty(33, 40, dtype=table.dtype).t().copy_(table)
+    indices = aten.randint(0, 40, (12, 7), generator=generator)
+    made = aten.nn.functional.embedding_bag(indices, table, mode="sum")
+    assert made.dtype == table.dtype
+    assert aten.equal(made, aten.nn.functional.embedding_bag(indices, apart, mode="sum"))
 
 
 @pytest.mark.parametrize("element", ["int32", "int64"])

@@ -14,7 +14,8 @@ import aten
 
 COMPILER = shutil.which("cc")
 HERE = Path(__file__).parent
-SOURCES = HERE.parents[1] / "src" / "aten" / "backends" / "cpu" / "kernels" / "matrix"
+PACKAGE = HERE.parents[1] / "src" / "aten"
+SOURCES = PACKAGE / "backends" / "cpu" / "kernels" / "matrix"
 BRAINS, QUADS = "brains", "quads"
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="the kernels are compiled by a C compiler")
@@ -60,9 +61,11 @@ class Columns(ctypes.Structure):
 def kernels(tmp_path_factory):
     """The kernels, compiled for any processor."""
     folder = tmp_path_factory.mktemp("tiles")
-    for name in ("panel_amx.h", "panel_amx_strips.h"):
-        text = (SOURCES / name).read_text()
-        (folder / name).write_text(re.sub(r"__attribute__\(\(target\([^)]*\)\)\)", "", text))
+    shapes = PACKAGE / "_core" / "base" / "tile_registers.h"
+    for path in (shapes, SOURCES / "panel_amx.h", SOURCES / "panel_amx_strips.h"):
+        text = re.sub(r"__attribute__\(\(target\([^)]*\)\)\)", "", path.read_text())
+        text = re.sub(r"#include (<immintrin|\"_core).*", "", text)
+        (folder / path.name).write_text(text)
     (folder / "kernels.c").write_text(
         """
         #include <stddef.h>
@@ -77,6 +80,8 @@ def kernels(tmp_path_factory):
             asked[0] = number, asked[1] = request, asked[2] = component;
             return -refuses;
         }
+        #define ATEN_KNOWS_TILE_REGISTERS
+        #include "tile_registers.h"
         #include "panel_amx.h"
         void brains(const aten_panel_tile *tile, int64_t rows, int64_t columns, int64_t group)
         { aten_amx_brains_strip(tile, rows, columns, group); }

@@ -1,4 +1,5 @@
-/* What kernels for vectors of 64 bytes share: squares that are turned, floats that become bfloat16. */
+/* What kernels for vectors of 64 bytes share: squares that are turned, floats that become bfloat16 and
+   back. */
 
 #ifndef ATEN_WIDE_VECTORS
 #define ATEN_WIDE_VECTORS
@@ -42,6 +43,12 @@ aten_turn_square(__m512i line[16])
         line[i + 8] = _mm512_shuffle_i32x4(pair[i], pair[i + 8], 0xDD);
         line[i + 12] = _mm512_shuffle_i32x4(pair[i + 4], pair[i + 12], 0xDD);
     }
+}
+
+static inline __attribute__((always_inline, target("avx512f"))) __m512
+aten_widen_brains(__m256i elements)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(elements), 16));
 }
 
 /* The nearest number of bfloat16, to even; NaN stays one. The processor's own instruction takes the

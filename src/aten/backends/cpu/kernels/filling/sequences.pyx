@@ -32,6 +32,10 @@ ctypedef fused Real:
     float
     double
 
+ctypedef fused Computed:
+    float
+    double
+
 ctypedef void (*SequenceTask)(void* context, int64_t begin, int64_t end) noexcept nogil
 
 cdef struct Sequence:
@@ -67,27 +71,15 @@ cdef void _sequence_chunk(void* context, int64_t begin, int64_t end) noexcept no
         _fill_floats(doubles, begin, end, sequence.start, sequence.step, <double>begin, 1)
 
 
-cdef inline void _fill_floats(Real* out, int64_t begin, int64_t end, double start, double step,
+cdef inline void _fill_floats(Real* out, int64_t begin, int64_t end, Computed start, Computed step,
                               double first, double by) noexcept nogil:
-    """start + step · n from `begin` to `end`, rounded once; n begins at `first` and goes on `by` 1
-    or -1. It is counted in 32 bits, which vectors turn into floats."""
+    """start + step · n from `begin` to `end`, in the type of these; n begins at `first` and goes on
+    `by` 1 or -1. It is counted in 32 bits, which vectors turn into floats."""
     cdef int32_t index, count
     while begin < end:
         count = <int32_t>min(end - begin, <int64_t>COUNTED)
         for index in range(count):
-            out[begin + index] = <Real>(start + step * (first + by * <double>index))
-        begin += count
-        first += by * <double>count
-
-
-cdef inline void _fill_singles(float* out, int64_t begin, int64_t end, float start, float step,
-                               double first, double by) noexcept nogil:
-    """The same in float32."""
-    cdef int32_t index, count
-    while begin < end:
-        count = <int32_t>min(end - begin, <int64_t>COUNTED)
-        for index in range(count):
-            out[begin + index] = start + step * <float>(first + by * <double>index)
+            out[begin + index] = <Real>(start + step * <Computed>(first + by * <double>index))
         begin += count
         first += by * <double>count
 
@@ -102,8 +94,8 @@ cdef void _between_chunk(void* context, int64_t begin, int64_t end) noexcept nog
     cdef float step = <float>sequence.step
     cdef double left = <double>(sequence.count - 1 - max(begin, middle))
     if sequence.code == FLOAT32:
-        _fill_singles(singles, begin, min(end, middle), start, step, <double>begin, 1)
-        _fill_singles(singles, max(begin, middle), end, last, -step, left, -1)
+        _fill_floats(singles, begin, min(end, middle), start, step, <double>begin, 1)
+        _fill_floats(singles, max(begin, middle), end, last, -step, left, -1)
         return
     _fill_floats(doubles, begin, min(end, middle), sequence.start, sequence.step, <double>begin, 1)
     _fill_floats(doubles, max(begin, middle), end, sequence.end, -sequence.step, left, -1)

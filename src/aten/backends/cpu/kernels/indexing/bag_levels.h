@@ -4,6 +4,11 @@
 #define ATEN_BAG_LEVELS
 
 #include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "_core/base/vector_widths.h"
 
@@ -21,44 +26,127 @@ typedef double aten_bag_double_16 __attribute__((vector_size(16), aligned(8), ma
 typedef double aten_bag_double_32 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double aten_bag_double_64 __attribute__((vector_size(64), aligned(8), may_alias));
 
+typedef uint32_t aten_bag_bits_16 __attribute__((vector_size(16)));
+typedef uint32_t aten_bag_bits_32 __attribute__((vector_size(32)));
+typedef uint32_t aten_bag_bits_64 __attribute__((vector_size(64)));
+typedef uint16_t aten_bag_brains_16 __attribute__((vector_size(8), aligned(2), may_alias));
+typedef uint16_t aten_bag_brains_32 __attribute__((vector_size(16), aligned(2), may_alias));
+typedef uint16_t aten_bag_brains_64 __attribute__((vector_size(32), aligned(2), may_alias));
+
+static inline float aten_bag_widen_float(uint16_t element)
+{
+    const uint32_t bits = (uint32_t)element << 16;
+    float wide;
+    memcpy(&wide, &bits, 4);
+    return wide;
+}
+
+/* Elements beside each other as floats; what compilers make of conversions of long vectors takes
+   three instructions for one. */
+#define ATEN_BAG_WIDEN_BRAINS(level, convert)                                                      \
+    TARGET static inline __attribute__((always_inline)) aten_bag_float_##level                     \
+        aten_bag_widen_aten_bag_float_##level(aten_bag_brains_##level elements)                    \
+    {                                                                                              \
+        return (aten_bag_float_##level)((aten_bag_bits_##level)convert << 16);                     \
+    }
+#define ATEN_BAG_SAME(type, element) element
+#define ATEN_BAG_WIDEN(type, elements) ATEN_BAG_WIDEN_TO(type, elements)
+#define ATEN_BAG_WIDEN_TO(type, elements) aten_bag_widen_##type(elements)
+
 #define TARGET
+ATEN_BAG_WIDEN_BRAINS(16, __builtin_convertvector(elements, aten_bag_bits_16))
 #define REAL float
+#define ROW float
 #define NAME(stem) aten_bag_##stem##_float_16
 #define VECTOR aten_bag_float_16
 #define SHORT aten_bag_float_16
+#define VECTOR_OF_ROW VECTOR
+#define SHORT_OF_ROW SHORT
+#define WIDEN ATEN_BAG_SAME
 #include "bag_sums.h"
 #define REAL double
+#define ROW double
 #define NAME(stem) aten_bag_##stem##_double_16
 #define VECTOR aten_bag_double_16
 #define SHORT aten_bag_double_16
+#define VECTOR_OF_ROW VECTOR
+#define SHORT_OF_ROW SHORT
+#define WIDEN ATEN_BAG_SAME
+#include "bag_sums.h"
+#define REAL float
+#define ROW uint16_t
+#define NAME(stem) aten_bag_##stem##_brains_16
+#define VECTOR aten_bag_float_16
+#define SHORT aten_bag_float_16
+#define VECTOR_OF_ROW aten_bag_brains_16
+#define SHORT_OF_ROW aten_bag_brains_16
+#define WIDEN ATEN_BAG_WIDEN
 #include "bag_sums.h"
 #undef TARGET
 
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx2")))
+ATEN_BAG_WIDEN_BRAINS(32, _mm256_cvtepu16_epi32((__m128i)elements))
 #define REAL float
+#define ROW float
 #define NAME(stem) aten_bag_##stem##_float_32
 #define VECTOR aten_bag_float_32
 #define SHORT aten_bag_float_16
+#define VECTOR_OF_ROW VECTOR
+#define SHORT_OF_ROW SHORT
+#define WIDEN ATEN_BAG_SAME
 #include "bag_sums.h"
 #define REAL double
+#define ROW double
 #define NAME(stem) aten_bag_##stem##_double_32
 #define VECTOR aten_bag_double_32
 #define SHORT aten_bag_double_16
+#define VECTOR_OF_ROW VECTOR
+#define SHORT_OF_ROW SHORT
+#define WIDEN ATEN_BAG_SAME
+#include "bag_sums.h"
+#define REAL float
+#define ROW uint16_t
+#define NAME(stem) aten_bag_##stem##_brains_32
+#define VECTOR aten_bag_float_32
+#define SHORT aten_bag_float_16
+#define VECTOR_OF_ROW aten_bag_brains_32
+#define SHORT_OF_ROW aten_bag_brains_16
+#define WIDEN ATEN_BAG_WIDEN
 #include "bag_sums.h"
 #undef TARGET
+
 #define TARGET __attribute__((target("avx512f,prefer-vector-width=512")))
+ATEN_BAG_WIDEN_BRAINS(64, _mm512_cvtepu16_epi32((__m256i)elements))
 #define REAL float
+#define ROW float
 #define NAME(stem) aten_bag_##stem##_float_64
 #define VECTOR aten_bag_float_64
 #define SHORT aten_bag_float_16
+#define VECTOR_OF_ROW VECTOR
+#define SHORT_OF_ROW SHORT
+#define WIDEN ATEN_BAG_SAME
 #include "bag_sums.h"
 #define REAL double
+#define ROW double
 #define NAME(stem) aten_bag_##stem##_double_64
 #define VECTOR aten_bag_double_64
 #define SHORT aten_bag_double_16
+#define VECTOR_OF_ROW VECTOR
+#define SHORT_OF_ROW SHORT
+#define WIDEN ATEN_BAG_SAME
+#include "bag_sums.h"
+#define REAL float
+#define ROW uint16_t
+#define NAME(stem) aten_bag_##stem##_brains_64
+#define VECTOR aten_bag_float_64
+#define SHORT aten_bag_float_16
+#define VECTOR_OF_ROW aten_bag_brains_64
+#define SHORT_OF_ROW aten_bag_brains_16
+#define WIDEN ATEN_BAG_WIDEN
 #include "bag_sums.h"
 #undef TARGET
+
 #define ATEN_BAG_BY_LEVEL(type, ...)                                                               \
     if (ATEN_MAY_USE(64, "avx512f"))                                                               \
         aten_bag_sum_##type##_64(__VA_ARGS__);                                                     \
@@ -72,15 +160,16 @@ typedef double aten_bag_double_64 __attribute__((vector_size(64), aligned(8), ma
 
 /* Adds to `out`, of so many columns, the rows of a table, one after the other, times their weights
    if there are any. `step` is in elements. */
-#define ATEN_BAG_SUMS(type)                                                                        \
-    static inline void aten_add_rows_##type(const type *table, int64_t step, const int64_t *rows,  \
+#define ATEN_BAG_SUMS(name, row, type)                                                             \
+    static inline void aten_add_rows_##name(const row *table, int64_t step, const int64_t *rows,   \
                                             const type *weights, int64_t count, int64_t columns,   \
                                             type *out)                                             \
     {                                                                                              \
-        ATEN_BAG_BY_LEVEL(type, table, step, rows, weights, count, columns, out)                   \
+        ATEN_BAG_BY_LEVEL(name, table, step, rows, weights, count, columns, out)                   \
     }
 
-ATEN_BAG_SUMS(float)
-ATEN_BAG_SUMS(double)
+ATEN_BAG_SUMS(float, float, float)
+ATEN_BAG_SUMS(double, double, double)
+ATEN_BAG_SUMS(brains, uint16_t, float)
 
 #endif

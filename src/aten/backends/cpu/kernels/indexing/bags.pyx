@@ -6,7 +6,7 @@ Rows are folded in the order of the bag, column by column, so that threads may s
 """
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -37,8 +37,8 @@ cdef enum:
     SUM = 0
     MEAN = 1
     MAXIMUM = 2
-    # Columns that are folded together, in registers.
-    COLUMNS = 64
+    # Columns that are folded together.
+    COLUMNS = 128
     # Indices of a bag that are read, and checked, together.
     PLACES = 64
     # Elements of rows in one chunk of work for the threads.
@@ -58,6 +58,8 @@ cdef extern from "bag_levels.h" nogil:
                              float*) noexcept
     void aten_add_rows_double(const double*, int64_t, const int64_t*, const double*, int64_t,
                               int64_t, double*) noexcept
+    void aten_add_rows_brains(const uint16_t*, int64_t, const int64_t*, const float*, int64_t,
+                              int64_t, float*) noexcept
 
 ctypedef fused Real:
     float
@@ -66,7 +68,7 @@ ctypedef fused Real:
 cdef struct Bags:
     int mode
     int code
-    bint direct                     # sums and means of rows that are as they are computed with
+    bint lined                      # sums and means of rows that kernels read where they lie
     const char* table
     int64_t row_step                # bytes
     int64_t column_step
@@ -135,20 +137,24 @@ cdef inline void _add(const Bags* bags, int64_t begin, int64_t end, int64_t firs
             held[column] += row[column] * weight
 
 
-cdef inline void _add_directly(const Bags* bags, int64_t begin, int64_t end,
-                               Real* out) noexcept nogil:
-    """All columns of a bag, without a copy of any row."""
+cdef inline void _add_lines(const Bags* bags, int64_t begin, int64_t end, int64_t first,
+                            int64_t columns, Real* out) noexcept nogil:
+    """As `_add`, of any number of columns, without a copy of any row."""
     cdef int64_t rows[PLACES]
     cdef Real weights[PLACES]
-    cdef const Real* table = <const Real*>bags.table
+    cdef const char* table = bags.table + first * item_size(bags.code)
     cdef const int64_t* indices = <const int64_t*>bags.indices
-    cdef int64_t step = bags.row_step // <int64_t>sizeof(Real), index, count, place, last
+    cdef int64_t step = bags.row_step // item_size(bags.code), index, count, place, last
     cdef bint weighted = bags.weights != NULL
     cdef bint plain = bags.padding < 0 and not weighted and not bags.narrow
-    memset(out, 0, bags.columns * sizeof(Real))
+    memset(out, 0, columns * sizeof(Real))
     while begin < end:
         count = 0
         last = min(begin + PLACES, end)
+        place = 0
+        if weighted:
+            transfer_run(bags.weights + begin * item_size(bags.code), bags.code, 1, <char*>weights,
+                         FLOAT32 if Real is float else FLOAT64, 1, last - begin)
         if plain:
             count = last - begin
             for place in range(count):
@@ -158,15 +164,19 @@ cdef inline void _add_directly(const Bags* bags, int64_t begin, int64_t end,
             index = _index(bags, begin)
             rows[count] = within(index, bags.rows)
             if weighted:
-                weights[count] = (<const Real*>bags.weights)[begin]
+                weights[count] = weights[place]
             count += index != bags.padding
+            place += 1
             begin += 1
-        if Real is float:
-            aten_add_rows_float(table, step, rows, weights if weighted else NULL, count,
-                                bags.columns, out)
+        if Real is double:
+            aten_add_rows_double(<const double*>table, step, rows, weights if weighted else NULL,
+                                 count, columns, out)
+        elif bags.code == BFLOAT16:
+            aten_add_rows_brains(<const uint16_t*>table, step, rows, weights if weighted else NULL,
+                                 count, columns, out)
         else:
-            aten_add_rows_double(table, step, rows, weights if weighted else NULL, count,
-                                 bags.columns, out)
+            aten_add_rows_float(<const float*>table, step, rows, weights if weighted else NULL,
+                                count, columns, out)
 
 
 cdef inline void _greatest(const Bags* bags, int64_t begin, int64_t end, int64_t first,
@@ -224,9 +234,9 @@ cdef inline void _fold_bag(const Bags* bags, int64_t bag, Real unused) noexcept 
     if bags.bag_of != NULL:
         for place in range(begin, end):
             bags.bag_of[place] = bag
-    if bags.direct:
+    if bags.lined and bags.code != BFLOAT16:
         sums = <Real*>bags.out + bag * bags.columns
-        _add_directly(bags, begin, end, sums)
+        _add_lines(bags, begin, end, 0, bags.columns, sums)
         if bags.mode == MEAN:
             _divide(sums, bags.columns, kept)
         return
@@ -236,6 +246,8 @@ cdef inline void _fold_bag(const Bags* bags, int64_t bag, Real unused) noexcept 
             _greatest(bags, begin, end, first, count, held, origins)
             for column in range(count):
                 bags.origins[bag * bags.columns + first + column] = origins[column]
+        elif bags.lined:
+            _add_lines(bags, begin, end, first, count, held)
         elif count == COLUMNS:
             _add(bags, begin, end, first, COLUMNS, held)
         else:
@@ -367,8 +379,8 @@ def fold_bags(Tensor table not None, Tensor indices not None, Tensor offsets not
     bags.count = count
     bags.padding = padding
     bags.weights = NULL if weights is None else <char*>const_data_pointer(weights)
-    bags.direct = (mode != MAXIMUM and bags.column_step == item_size(bags.code)
-                   and (bags.code == FLOAT32 or bags.code == FLOAT64))
+    bags.lined = (mode != MAXIMUM and bags.column_step == item_size(bags.code)
+                  and bags.code != FLOAT16)
     bags.out = data_pointer(out)
     bags.bag_of = <int64_t*>data_pointer(bag_of) if lists_bags else NULL
     bags.kept = <int64_t*>data_pointer(kept)
@@ -387,7 +399,8 @@ cdef object _NO_PADDING = -1
 
 
 cdef class BagsKernel(FastPath):
-    """Sums of bags without weights and padding, of float32 tables whose rows are runs of memory."""
+    """Sums of bags without weights and padding, of float32 and bfloat16 tables whose rows are runs of
+    memory."""
 
     def __init__(self, tuple replaced not None, find, Kernel otherwise not None):
         FastPath.__init__(self, "bags", replaced, find, otherwise)
@@ -412,8 +425,8 @@ cdef inline bint _are_numbers(TensorImpl numbers) noexcept:
 
 cdef inline bint _are_ordinary(TensorImpl table, TensorImpl indices, TensorImpl offsets,
                                int64_t without) noexcept:
-    """Whether they are a float32 table whose rows are runs of memory, and a few bags of it."""
-    return (table.dtype_code == FLOAT32 and table.rank == 2 and table.device_type == CPU
+    """Whether they are a table whose rows are runs of memory that kernels read, and a few bags of it."""
+    return ((table.dtype_code == FLOAT32 or table.dtype_code == BFLOAT16) and table.rank == 2 and table.device_type == CPU
             and not is_lazy(table) and table.sizes[1] > 0 and table.strides[1] == 1
             and _are_numbers(indices) and _are_numbers(offsets) and offsets.contiguous
             and 0 < offsets.count - without <= MOST_BAGS)
@@ -434,10 +447,10 @@ cdef int _describe_sums(Bags* bags, TensorImpl table, TensorImpl indices, Tensor
     for place in range(bags.total):
         if not 0 <= _index(bags, place) < bags.rows:
             return False
-    bags.mode, bags.code, bags.direct = SUM, FLOAT32, True
+    bags.mode, bags.code, bags.lined = SUM, table.dtype_code, True
     bags.table = <const char*>const_data_pointer(table)
-    bags.row_step = table.strides[0] * item_size(FLOAT32)
-    bags.column_step = item_size(FLOAT32)
+    bags.column_step = item_size(bags.code)
+    bags.row_step = table.strides[0] * bags.column_step
     bags.columns = table.sizes[1]
     bags.begins = begins
     bags.padding = -1
@@ -464,13 +477,13 @@ cdef object _sums(TensorImpl table, TensorImpl indices, TensorImpl offsets, int6
     if not _are_ordinary(table, indices, offsets, without):
         return None
     sizes[0], sizes[1] = count, table.sizes[1]
-    out = make_contiguous(FLOAT32, 2, sizes, CPU, -1)
+    out = make_contiguous(table.dtype_code, 2, sizes, CPU, -1)
     bag_of = make_contiguous(indices.dtype_code, 1, &none, CPU, -1)
     kept = make_contiguous(offsets.dtype_code, 1, sizes, CPU, -1)
     origins = make_contiguous(offsets.dtype_code, 1, sizes, CPU, -1)
     # Making them may have run a collection, and that the code of others.
     if (not _are_ordinary(table, indices, offsets, without) or table.sizes[1] != sizes[1]
-            or offsets.count - without != count):
+            or table.dtype_code != out.dtype_code or offsets.count - without != count):
         return None
     for tensor in (table, indices, offsets):
         require_memory(tensor)
@@ -507,7 +520,7 @@ def sum_bags(tables not None, indices not None, offsets not None, int64_t withou
 
     `tables`, `indices` and `offsets` are as many tensors each, as of `fold_bags` without weights and
     padding; the last `without` offsets of each, 0 or 1, are ends and no bags. Returns a list of sums,
-    or None where a table is not of float32 with rows that are runs of memory, where bags are none or
+    or None where a table is not of float32 or bfloat16 with rows that are runs of memory, where bags are none or
     many, and for what would be refused.
     """
     cdef list operands = [(table, numbers, begins) for table, numbers, begins
@@ -523,12 +536,12 @@ def sum_bags(tables not None, indices not None, offsets not None, int64_t withou
         if not _are_ordinary(table, numbers, begins, without):
             return None
         sizes[0], sizes[1] = begins.count - without, table.sizes[1]
-        sums.append(make_contiguous(FLOAT32, 2, sizes, CPU, -1))
+        sums.append(make_contiguous(table.dtype_code, 2, sizes, CPU, -1))
         bags += sizes[0] + 1
     # Making them may have run a collection, and that the code of others.
     for (table, numbers, begins), out in zip(operands, sums):
         if (not _are_ordinary(table, numbers, begins, without) or table.sizes[1] != out.sizes[1]
-                or begins.count - without != out.sizes[0]):
+                or table.dtype_code != out.dtype_code or begins.count - without != out.sizes[0]):
             return None
         for tensor in (table, numbers, begins):
             require_memory(tensor)

@@ -16,57 +16,37 @@ they lie, in the same order: packing would take longer than all else.
 """
 
 from libc.math cimport INFINITY, log
-from libc.stdint cimport int64_t, uint16_t, uint8_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from aten._core.base.dtypes cimport BFLOAT16, BOOL, FLOAT16, FLOAT32, item_size
-from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, count_write, data_pointer
+from aten._core.base.dtypes cimport FLOAT32, item_size
+from aten._core.tensor.tensor_impl cimport TensorImpl, count_write
 from aten._core.threads.parallel cimport parallel_for, thread_count
-from aten.backends.cpu.kernels.matrix.panels cimport (
-    panel_bytes, panel_columns, panel_packs, panel_tiles,
-)
+from aten.backends.cpu.kernels.matrix.attention_operands cimport (
+    ATEN_STEP_KEYS, KEPT_BYTES, STEP_UNITS, Attention, Block, Heads, aten_attention_mask, aten_attention_values,
+    aten_register_keys, aten_register_lines, aten_register_values, check_attention,
+    describe_attention, is_near, key_panel, keys_at, lanes_of, most_seen, read_heads, read_mask,
+    round_up, row_at, rows_of, seen_by, units_of, value_panel)
+from aten.backends.cpu.kernels.matrix.panels cimport panel_columns, panel_packs
 from aten.backends.cpu.kernels.matrix.panel_strips cimport (
-    ATEN_BRAIN_PAIRS, ATEN_FLOATS, ATEN_PACK_BRAINS, ATEN_PACK_HALVES, ATEN_PACK_SHORTS,
-    ATEN_PACK_SINGLES, STRETCH, aten_panel_columns, aten_panel_columns_function, aten_panel_packs,
-    aten_panel_tile, aten_panel_tiles, pack_columns, run_strip)
+    ATEN_PACK_SHORTS, ATEN_PACK_SINGLES, STRETCH, aten_panel_columns, aten_panel_columns_function,
+    aten_panel_packs, aten_panel_tile, pack_columns, run_strip)
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 
 cdef enum:
-    # Rows of a block, and of one whose last rows see more keys than its first.
-    BLOCK = 256
-    CAUSAL_BLOCK = 64
     # Rows up to which keys and values are read where they lie; keys that are on their way to the
     # cache then while one is read, or bytes where there are no gaps between them.
     FEW_ROWS = 8
     KEYS_AHEAD = 96
     BYTES_AHEAD = 1 << 13
-    # Bytes between rows of floats up to which they are read where they lie: rows further apart would
-    # be in each other's way in the nearest cache.
-    NEAR_ROWS = 512
-    # Rows of a mask that are on their way to the cache while one is read.
-    ROWS_AHEAD = 4
     # Multiplications that are worth a thread's claim.
     CLAIM_WORK = 1 << 19
     # The most lanes of a strip.
     STRIP = 48
-    # Keys of a chunk by tile registers, whole steps, with a line between rows of scores so that these do
-    # not push each other out; and rows of a block: their scores stay in the second cache.
-    REGISTER_CHUNK = 384
-    REGISTER_SCORES = 400
-    REGISTER_BLOCK = 64
-    # Rows of two registers, keys of one, and units of a step.
+    # Rows of two tile registers, and keys of one.
     REGISTER_ROWS = 32
     REGISTER_KEYS = 16
-    STEP_UNITS = 16
-
-cdef inline int64_t _up(int64_t count, int64_t unit) noexcept nogil:
-    return (count + unit - 1) // unit * unit
-
-
-cdef inline int64_t _lanes_of(const Attention* all) noexcept nogil:
-    """Floats of a row of weighed values."""
-    return _up(all.value_width, all.tiles.lanes)
 
 
 def attend(TensorImpl query not None, TensorImpl key not None, TensorImpl value not None,
@@ -86,7 +66,7 @@ def attend(TensorImpl query not None, TensorImpl key not None, TensorImpl value 
     read_heads(&all.out, out, True)
     read_heads(&all.logarithms, logarithms, True)
     describe_attention(&all, query, key, value, mask, is_causal, scale)
-    all.kept = all.blocks > 1 and all.chunks * (_key_panel(&all) + _value_panel(&all)) <= KEPT_BYTES
+    all.kept = all.blocks > 1 and all.chunks * (key_panel(&all) + value_panel(&all)) <= KEPT_BYTES
     tasks = all.batch * all.key_heads * all.blocks
     with nogil:
         _attend(&all, tasks)
@@ -94,112 +74,6 @@ def attend(TensorImpl query not None, TensorImpl key not None, TensorImpl value 
     count_write(logarithms)
     if all.failed:
         raise MemoryError("scaled_dot_product_attention: no memory for a block of scores")
-
-
-cdef int check_attention(TensorImpl query, TensorImpl key, TensorImpl value, TensorImpl mask,
-                TensorImpl out, TensorImpl logarithms) except -1:
-    """What becomes an address is of this shape, whatever a caller made of it before."""
-    cdef int code = query.dtype_code
-    cdef bint fits = query.rank == key.rank == value.rank == out.rank == 4 and logarithms.rank == 3
-    fits = fits and code in (FLOAT32, BFLOAT16, FLOAT16)
-    fits = fits and key.dtype_code == value.dtype_code == out.dtype_code == code
-    fits = fits and logarithms.dtype_code == FLOAT32
-    if fits:
-        fits = (query.sizes[0] == key.sizes[0] == value.sizes[0] == out.sizes[0]
-                and key.sizes[1] == value.sizes[1] and key.sizes[2] == value.sizes[2]
-                and query.sizes[3] == key.sizes[3] and key.sizes[1] > 0
-                and query.sizes[1] % key.sizes[1] == 0
-                and query.sizes[1] == out.sizes[1] == logarithms.sizes[1]
-                and query.sizes[2] == out.sizes[2] == logarithms.sizes[2]
-                and logarithms.sizes[0] == query.sizes[0] and out.sizes[3] == value.sizes[3]
-                and query.count > 0 and key.count > 0 and value.count > 0)
-        fits = fits and (query.strides[3] == 1 or query.sizes[3] == 1)
-        fits = fits and (key.strides[3] == 1 or key.sizes[3] == 1)
-        fits = fits and (value.strides[3] == 1 or value.sizes[3] == 1)
-        fits = fits and (out.strides[3] == 1 or out.sizes[3] == 1)
-    if fits and mask is not None:
-        fits = (mask.rank == 4 and mask.dtype_code in (BOOL, code)
-                and mask.sizes[0] == query.sizes[0] and mask.sizes[1] == query.sizes[1]
-                and mask.sizes[2] == query.sizes[2] and mask.sizes[3] == key.sizes[2])
-    if not fits:
-        raise RuntimeError("attend: operands do not go together")
-    return 0
-
-
-cdef int read_heads(Heads* heads, TensorImpl tensor, bint written) except -1:
-    heads.data = data_pointer(tensor) if written else <char*>const_data_pointer(tensor)
-    heads.code = tensor.dtype_code
-    heads.batch = tensor.strides[0]
-    heads.head = tensor.strides[1]
-    heads.row = tensor.strides[2]
-    heads.column = tensor.strides[3] if tensor.rank == 4 else 1
-    return 0
-
-
-cdef int describe_attention(Attention* all, TensorImpl query, TensorImpl key, TensorImpl value,
-                   TensorImpl mask, bint is_causal, double scale) except -1:
-    cdef int code = query.dtype_code
-    read_heads(&all.query, query, False)
-    read_heads(&all.key, key, False)
-    read_heads(&all.value, value, False)
-    all.mask.data = NULL
-    if mask is not None:
-        read_heads(&all.mask, mask, False)
-    all.batch = query.sizes[0]
-    all.key_heads = key.sizes[1]
-    all.group = query.sizes[1] // key.sizes[1]
-    all.queries = query.sizes[2]
-    all.keys = key.sizes[2]
-    all.width = query.sizes[3]
-    all.value_width = value.sizes[3]
-    all.scale = <float>scale
-    all.causal = is_causal
-    all.tiles = panel_tiles(ATEN_FLOATS)
-    all.rows = aten_attention_rows_of(panel_bytes())
-    all.value_pack, all.sum = ATEN_PACK_SINGLES, all.rows.sum_singles
-    if code == BFLOAT16:
-        all.value_pack, all.sum = ATEN_PACK_BRAINS, all.rows.sum_brains
-    elif code == FLOAT16:
-        all.value_pack, all.sum = ATEN_PACK_HALVES, all.rows.sum_halves
-    if all.value_width % all.rows.lanes != 0:
-        all.sum = NULL
-    all.value_packs = panel_packs(all.value_pack)
-    use_floats(all)
-    all.block = CAUSAL_BLOCK if is_causal else BLOCK
-    if code == BFLOAT16:
-        _use_pairs(all)
-    all.blocks = (all.group * all.queries + all.block - 1) // all.block
-    all.parts = NULL
-    all.kept = False
-    all.failed = False
-    return 0
-
-
-cdef void use_floats(Attention* all) noexcept nogil:
-    all.kind, all.pack = ATEN_FLOATS, all.value_pack
-    all.score_tiles = all.tiles
-    all.packs = all.value_packs
-    all.registers = NULL
-    all.chunk = all.scores_row = CHUNK
-    all.chunks = (all.keys + CHUNK - 1) // CHUNK
-
-
-cdef void _use_pairs(Attention* all) noexcept nogil:
-    """Products of bfloat16, where the processor has fast ones: of scores, and with tile registers of
-    values, too."""
-    cdef const aten_panel_tiles* pairs = panel_tiles(ATEN_BRAIN_PAIRS)
-    if pairs == NULL:
-        return
-    all.kind, all.pack = ATEN_BRAIN_PAIRS, ATEN_PACK_SHORTS
-    all.score_tiles = pairs
-    all.packs = panel_packs(all.pack)
-    if pairs.strip == NULL:
-        return
-    all.registers = aten_attention_registers_of()
-    all.chunk = REGISTER_CHUNK
-    all.scores_row = REGISTER_SCORES
-    all.chunks = (all.keys + REGISTER_CHUNK - 1) // REGISTER_CHUNK
-    all.block = REGISTER_BLOCK
 
 
 cdef void _attend(Attention* all, int64_t tasks) noexcept nogil:
@@ -224,52 +98,31 @@ cdef void _attend(Attention* all, int64_t tasks) noexcept nogil:
 
 cdef inline int64_t _work_of(const Attention* all, int64_t keys) noexcept nogil:
     """Multiplications of a block over so many keys, packing included."""
-    return max((_rows_of(all) + FEW_ROWS) * keys * (all.width + all.value_width), <int64_t>1)
-
-
-cdef inline int64_t _rows_of(const Attention* all) noexcept nogil:
-    """The most rows of a block."""
-    return min(all.block, all.group * all.queries)
+    return max((rows_of(all) + FEW_ROWS) * keys * (all.width + all.value_width), <int64_t>1)
 
 
 cdef inline int64_t _part_size(const Attention* all) noexcept nogil:
     """Floats that a chunk gives: weighed values, and of each row the largest score and the sum."""
-    return _rows_of(all) * (_lanes_of(all) + 2)
-
-
-cdef inline int64_t _units_of(const Attention* all) noexcept nogil:
-    """Units of a packed key; whole steps of tile registers."""
-    cdef int64_t units = (all.width + all.packs.group - 1) // all.packs.group
-    return units if all.registers == NULL else _up(units, STEP_UNITS)
-
-
-cdef inline int64_t _key_panel(const Attention* all) noexcept nogil:
-    """Bytes of a chunk's packed keys."""
-    return all.chunk * _units_of(all) * 4
-
-
-cdef inline int64_t _value_panel(const Attention* all) noexcept nogil:
-    """Bytes of a chunk's packed values."""
-    return all.chunk * _lanes_of(all) * (2 if all.registers != NULL else 4)
+    return rows_of(all) * (lanes_of(all) + 2)
 
 
 cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
     """Memory for what a block needs; NULL where there is none."""
-    cdef int64_t rows = _rows_of(all), lanes = _lanes_of(all), units = _units_of(all)
-    cdef int64_t query, keys = _up(STRIP * units * 4, 64)
+    cdef int64_t rows = rows_of(all), lanes = lanes_of(all), units = units_of(all)
+    cdef int64_t query, keys = round_up(STRIP * units * 4, 64)
     cdef int64_t values = all.chunk * min(lanes, <int64_t>STRIP) * 4
     if all.registers != NULL:
-        rows = _up(rows, REGISTER_ROWS)
-        keys = _key_panel(all)
-        values = _value_panel(all)
-    query = _up(rows * (units * 4 + 64), 64)
+        rows = round_up(rows, REGISTER_ROWS)
+        keys = key_panel(all)
+        values = value_panel(all)
+    query = round_up(rows * (units * 4 + 64), 64)
     if all.kept:
-        keys = all.chunks * _key_panel(all)
-        values = all.chunks * _value_panel(all)
+        keys = all.chunks * key_panel(all)
+        values = all.chunks * value_panel(all)
     cdef int64_t scores = rows * all.scores_row * 4
     cdef int64_t sums = rows * lanes * 4
     cdef char* room = <char*>malloc(query + keys + values + scores + 2 * sums + all.scores_row * 4
-                                    + 4 * _up(rows * 4, 64) + 64)
+                                    + 4 * round_up(rows * 4, 64) + 64)
     cdef char* place
     if room == NULL:
         return NULL
@@ -282,7 +135,7 @@ cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
     block.sums = <float*>(<char*>block.gained + sums)
     block.masked = <float*>(<char*>block.sums + sums)
     block.largest = block.masked + all.scores_row
-    block.totals = <float*>(<char*>block.largest + 2 * _up(rows * 4, 64))
+    block.totals = <float*>(<char*>block.largest + 2 * round_up(rows * 4, 64))
     return room
 
 
@@ -294,7 +147,7 @@ cdef void _begin(const Attention* all, int64_t task, Block* block) noexcept nogi
     block.batch = task // all.blocks // all.key_heads
     block.count = min(all.block, all.group * all.queries - block.first)
     block.query = block.packed
-    block.query_row = _units_of(all) * 4 + 64
+    block.query_row = units_of(all) * 4 + 64
     if all.group == 1 and all.pack == ATEN_PACK_SINGLES and is_near(&all.query):
         block.query = row_at(&all.query, all, block, 0)
         block.query_row = all.query.row * sizeof(float)
@@ -307,46 +160,12 @@ cdef void _begin(const Attention* all, int64_t task, Block* block) noexcept nogi
                    block.query_row - 64 - filled)
 
 
-cdef bint is_near(const Heads* heads) noexcept nogil:
-    return heads.code == FLOAT32 and 0 <= heads.row * <int64_t>sizeof(float) <= NEAR_ROWS
-
-
-cdef char* row_at(const Heads* heads, const Attention* all, const Block* block,
-                          int64_t index) noexcept nogil:
-    """Where a row of the block lies in a tensor that has heads as queries do."""
-    cdef int64_t place = block.first + index
-    cdef int64_t head = block.head * all.group + place // all.queries
-    return heads.data + (block.batch * heads.batch + head * heads.head
-                         + place % all.queries * heads.row) * item_size(heads.code)
-
-
-cdef int64_t seen_by(const Attention* all, const Block* block, int64_t index,
-                          int64_t begin) noexcept nogil:
-    """Keys of the chunk at `begin` that a row of the block may see."""
-    cdef int64_t end = all.keys
-    if all.causal:
-        end = min(end, (block.first + index) % all.queries + 1)
-    return max(<int64_t>0, min(all.chunk, end - begin))
-
-
-cdef int64_t most_seen(const Attention* all, const Block* block,
-                               int64_t begin) noexcept nogil:
-    """The same for all of its rows."""
-    cdef int64_t last = block.first + block.count - 1
-    if all.causal and block.first // all.queries == last // all.queries:
-        return seen_by(all, block, block.count - 1, begin)
-    if all.causal:
-        # The last row of a head is among them.
-        return max(<int64_t>0, min(all.chunk, min(all.keys, all.queries) - begin))
-    return seen_by(all, block, 0, begin)
-
-
 cdef void _run_blocks(void* context, int64_t begin, int64_t end) noexcept nogil:
     """Blocks with all of their chunks."""
     cdef Attention* all = <Attention*>context
     cdef Block block
     cdef char* room = _lay_out(all, &block)
-    cdef int64_t task, chunk, rows = _rows_of(all), head = -1
+    cdef int64_t task, chunk, rows = rows_of(all), head = -1
     if room == NULL:
         all.failed = True
         return
@@ -363,7 +182,7 @@ cdef void _run_blocks(void* context, int64_t begin, int64_t end) noexcept nogil:
                 continue
             _attend_chunk(all, &block, chunk * all.chunk, block.gained, block.largest + rows,
                           block.totals + rows)
-            all.rows.join(block.count, _lanes_of(all), block.largest, block.totals, block.sums,
+            all.rows.join(block.count, lanes_of(all), block.largest, block.totals, block.sums,
                           block.largest + rows, block.totals + rows, block.gained)
         _finish(all, &block)
     free(room)
@@ -374,7 +193,7 @@ cdef void _run_chunks(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Attention* all = <Attention*>context
     cdef Block block
     cdef char* room = _lay_out(all, &block)
-    cdef int64_t index, task = -1, chunk, rows = _rows_of(all)
+    cdef int64_t index, task = -1, chunk, rows = rows_of(all)
     cdef float* part
     if room == NULL:
         all.failed = True
@@ -391,7 +210,7 @@ cdef void _run_chunks(void* context, int64_t begin, int64_t end) noexcept nogil:
 
 cdef void _join_chunks(void* context, int64_t begin, int64_t end) noexcept nogil:
     cdef Attention* all = <Attention*>context
-    cdef int64_t task, chunk, rows = _rows_of(all)
+    cdef int64_t task, chunk, rows = rows_of(all)
     cdef Block block
     cdef float* part
     for task in range(begin, end):
@@ -407,7 +226,7 @@ cdef void _join_chunks(void* context, int64_t begin, int64_t end) noexcept nogil
             part += _part_size(all)
             if most_seen(all, &block, chunk * all.chunk) == 0:
                 break
-            all.rows.join(block.count, _lanes_of(all), block.largest, block.totals, block.sums, part,
+            all.rows.join(block.count, lanes_of(all), block.largest, block.totals, block.sums, part,
                           part + rows, part + 2 * rows)
         _finish(all, &block)
 
@@ -434,9 +253,9 @@ cdef void _weigh_row(const Attention* all, const Block* block, int64_t index, in
     cdef float* row = block.scores + index * all.scores_row
     cdef int64_t count = seen_by(all, block, index, begin)
     cdef aten_attention_mask mask
-    _read_mask(all, block, index, begin, count, &mask)
+    read_mask(all, block, index, begin, count, &mask)
     if all.registers != NULL:
-        seen = _up(seen, ATEN_STEP_KEYS)
+        seen = round_up(seen, ATEN_STEP_KEYS)
     all.rows.weigh(row, count, seen, all.scale, &mask, largest, total)
     if all.registers != NULL:
         all.registers.split(row, seen)
@@ -450,7 +269,7 @@ cdef void score(const Attention* all, Block* block, int64_t begin, int64_t seen,
     _multiply_keys(all, block, begin, seen, scores)
     for index in range(block.count):
         count = seen_by(all, block, index, begin)
-        _read_mask(all, block, index, begin, count, &mask)
+        read_mask(all, block, index, begin, count, &mask)
         all.rows.mask(scores + index * all.scores_row, count, all.scale, &mask)
 
 
@@ -465,7 +284,7 @@ cdef void _multiply_keys(const Attention* all, Block* block, int64_t begin, int6
     if all.registers != NULL:
         _score_in_registers(all, block, begin, seen, scores)
         return
-    tile.units = _units_of(all)
+    tile.units = units_of(all)
     tile.left = block.query
     tile.left_row = block.query_row
     tile.left_step = 4
@@ -483,7 +302,7 @@ cdef void _multiply_keys(const Attention* all, Block* block, int64_t begin, int6
 cdef void _score_in_registers(const Attention* all, Block* block, int64_t begin, int64_t seen,
                               float* scores) noexcept nogil:
     cdef aten_register_keys work
-    cdef int64_t units = _units_of(all), first, count = seen
+    cdef int64_t units = units_of(all), first, count = seen
     cdef int64_t filled = (all.width + 1) // 2
     cdef char* panel = block.keys
     cdef char* keys
@@ -518,7 +337,7 @@ cdef const char* pack_rows(const Attention* all, const Heads* heads,
         # As many as the strip has, so that it need not be packed again for rows that see more.
         columns = min(3 * <int64_t>all.tiles.lanes, min(all.chunk, all.keys - begin) - column)
         panel += (begin + column) * units * 4
-    lanes = _up(columns, all.tiles.lanes)
+    lanes = round_up(columns, all.tiles.lanes)
     step[0] = lanes * 4
     if all.kept and begin + column < packed[0]:
         return panel
@@ -556,36 +375,6 @@ cdef bint _multiply_few(const Attention* all, const Block* block, const char* ke
     return True
 
 
-cdef char* keys_at(const Heads* heads, const Block* block, int64_t begin) noexcept nogil:
-    return heads.data + (block.batch * heads.batch + block.head * heads.head
-                         + begin * heads.row) * item_size(heads.code)
-
-
-cdef void _read_mask(const Attention* all, const Block* block, int64_t index, int64_t begin,
-                     int64_t count, aten_attention_mask* mask) noexcept nogil:
-    """What a row of the mask says of so many keys from `begin` on, in order and as floats."""
-    cdef const char* row
-    cdef int64_t step = all.mask.column, place
-    mask.added = NULL
-    mask.allowed = NULL
-    mask.ahead = 0
-    if all.mask.data == NULL:
-        return
-    row = row_at(&all.mask, all, block, index) + begin * step * item_size(all.mask.code)
-    if all.mask.code == BOOL:
-        mask.allowed = <const uint8_t*>row
-        if step != 1:
-            mask.allowed = <const uint8_t*>block.masked
-            for place in range(count):
-                (<uint8_t*>block.masked)[place] = row[place * step]
-    elif all.mask.code == FLOAT32 and step == 1:
-        mask.added = <const float*>row
-        mask.ahead = ROWS_AHEAD * all.mask.row
-    else:
-        mask.added = block.masked
-        transfer_run(row, all.mask.code, step, <char*>block.masked, FLOAT32, 1, count)
-
-
 cdef void _weigh_values(const Attention* all, Block* block, int64_t begin, int64_t seen,
                         float* gained) noexcept nogil:
     """weights @ values of the chunk."""
@@ -600,14 +389,14 @@ cdef void _weigh_values(const Attention* all, Block* block, int64_t begin, int64
         _sum_values(all, block, values, seen, gained)
         return
     if all.kept:
-        panel += begin * _lanes_of(all) * 4
+        panel += begin * lanes_of(all) * 4
         packed = min(max(block.values_packed - begin, <int64_t>0), seen)
     tile.units = seen
     tile.left = <char*>block.scores
     tile.left_row = all.scores_row * 4
     tile.left_step = 4
     tile.start = tile.base = tile.addend = NULL
-    tile.out_row = _lanes_of(all)
+    tile.out_row = lanes_of(all)
     if all.value_width % lanes == 0 and is_near(&all.value):
         tile.right_step = all.value.row * sizeof(float)
         for index in range((all.value_width + strip - 1) // strip):
@@ -619,12 +408,12 @@ cdef void _weigh_values(const Attention* all, Block* block, int64_t begin, int64
     for index in range((all.value_width + strip - 1) // strip):
         column = index * strip
         columns = min(strip, all.value_width - column)
-        tile.right_step = _up(columns, lanes) * 4
+        tile.right_step = round_up(columns, lanes) * 4
         tile.right = panel + (column * all.chunk * 4 if all.kept else 0)
         if packed < seen:
             all.value_packs.zip(
                 values + (packed * all.value.row + column) * item_size(all.value.code),
-                all.value.row, seen - packed, columns, _up(columns, lanes),
+                all.value.row, seen - packed, columns, round_up(columns, lanes),
                 <char*>tile.right + packed * tile.right_step)
         tile.out = gained + column
         run_strip(all.tiles, &tile, block.count, columns, 0)
@@ -635,7 +424,7 @@ cdef void _multiply_values(const Attention* all, Block* block, int64_t begin, in
                            float* gained) noexcept nogil:
     """The same by tile registers, or as they would sum it."""
     cdef aten_register_values work
-    cdef int64_t lanes = _lanes_of(all), units, count = seen
+    cdef int64_t lanes = lanes_of(all), units, count = seen
     cdef const char* values = keys_at(&all.value, block, begin)
     cdef char* panel = block.values
     if block.count <= FEW_ROWS and all.sum != NULL:
@@ -648,7 +437,7 @@ cdef void _multiply_values(const Attention* all, Block* block, int64_t begin, in
     units = (count + 1) // 2
     if not all.kept or block.values_packed <= begin:
         panel_packs(ATEN_PACK_SHORTS).zip(values, all.value.row, count, all.value_width, lanes, panel)
-        memset(panel + units * lanes * 4, 0, (_up(units, ATEN_STEP_KEYS // 2) - units) * lanes * 4)
+        memset(panel + units * lanes * 4, 0, (round_up(units, ATEN_STEP_KEYS // 2) - units) * lanes * 4)
         block.values_packed = begin + count
     work.weights = <const char*>block.scores
     work.weights_row = all.scores_row * 4
@@ -671,7 +460,7 @@ cdef void _sum_lines(const Attention* all, const Block* block, const char* value
     work.step = all.value.row * 2
     work.keys = seen
     work.width = all.value_width
-    work.out_row = _lanes_of(all)
+    work.out_row = lanes_of(all)
     while row < block.count:
         work.rows = min(<int64_t>4, block.count - row)
         work.weights = <const char*>(block.scores + row * all.scores_row)
@@ -690,7 +479,7 @@ cdef void _sum_values(const Attention* all, const Block* block, const char* valu
     work.step = all.value.row * item_size(all.value.code)
     work.count = seen
     work.width = all.value_width
-    work.out_row = _lanes_of(all)
+    work.out_row = lanes_of(all)
     while row < block.count:
         work.weights = block.scores + row * all.scores_row
         work.out = gained + row * work.out_row
@@ -705,7 +494,7 @@ cdef int64_t even_strip(const Attention* all, int64_t width) noexcept nogil:
 
 cdef void _finish(const Attention* all, Block* block) noexcept nogil:
     """Divide by the sums of weights, and write."""
-    cdef int64_t lanes = _lanes_of(all), index
+    cdef int64_t lanes = lanes_of(all), index
     cdef int64_t head = block.head * all.group + block.first // all.queries
     cdef int64_t place = block.first % all.queries
     cdef float total

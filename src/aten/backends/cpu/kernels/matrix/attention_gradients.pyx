@@ -15,11 +15,10 @@ from libc.string cimport memset
 from aten._core.base.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, item_size
 from aten._core.tensor.tensor_impl cimport TensorImpl, count_write
 from aten._core.threads.parallel cimport parallel_for
-from aten.backends.cpu.kernels.matrix.attention cimport (CHUNK, KEPT_BYTES, Attention, Block, Heads,
-                                                         check_attention, describe_attention,
-                                                         even_strip, is_near, keys_at, most_seen,
-                                                         pack_rows, read_heads, row_at, score,
-                                                         use_floats, seen_by)
+from aten.backends.cpu.kernels.matrix.attention cimport even_strip, pack_rows, score
+from aten.backends.cpu.kernels.matrix.attention_operands cimport (
+    CHUNK, KEPT_BYTES, Attention, Block, Heads, check_attention, describe_attention, is_near, keys_at,
+    most_seen, read_heads, row_at, seen_by, use_floats)
 from aten.backends.cpu.kernels.matrix.panel_strips cimport aten_panel_tile, run_strip
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 

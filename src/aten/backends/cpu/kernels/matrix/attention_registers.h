@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "_core/base/vector_widths.h"
+#include "_core/base/tile_registers.h"
 #include "_core/base/wide_vectors.h"
 
 /* Keys of a step, and bytes of the weights of one. */
@@ -71,11 +71,6 @@ typedef struct {
                           "amx-bf16,prefer-vector-width=512")))
 #define INLINE static inline __attribute__((always_inline)) TARGET
 
-INLINE __m512 aten_widen_brains(__m256i elements)
-{
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(elements), 16));
-}
-
 /* The processor's own conversion takes the smallest numbers for zeros, as its registers do. */
 static TARGET void aten_split_weights(float *weights, int64_t count)
 {
@@ -90,24 +85,6 @@ static TARGET void aten_split_weights(float *weights, int64_t count)
         _mm512_storeu_si512(weights + i, firsts);
         _mm512_storeu_si512(weights + i + 16, (__m512i)_mm512_cvtne2ps_pbh(high_rest, low_rest));
     }
-}
-
-/* Registers of sixteen rows of 64 bytes. */
-INLINE void aten_shape_registers(void)
-{
-    struct {
-        uint8_t palette, start_row, reserved[14];
-        uint16_t row_bytes[16];
-        uint8_t rows[16];
-    } __attribute__((aligned(64))) shapes = {1, 0, {0}, {0}, {0}};
-    int i;
-    for (i = 0; i < 8; i++) {
-        shapes.row_bytes[i] = 64;
-        shapes.rows[i] = 16;
-    }
-    /* Compilers take only the first bytes of it for what is read. */
-    __asm__ volatile("" : : "r"(&shapes) : "memory");
-    _tile_loadconfig(&shapes);
 }
 
 /* Of two registers of queries, or one, which stay where they are. */
@@ -172,7 +149,7 @@ INLINE void aten_score_far(const int downs, const aten_register_keys *work, int6
 static TARGET void aten_score_keys(const aten_register_keys *work)
 {
     int64_t row;
-    aten_shape_registers();
+    aten_shape_whole_tiles();
     for (row = 0; row < work->rows; row += 32) {
         const int downs = work->rows - row > 16;
         if (work->steps == 1 && downs)
@@ -259,7 +236,7 @@ static TARGET void aten_multiply_values(const aten_register_values *work)
 {
     float sums[32 * 32] __attribute__((aligned(64))), firsts[32 * 32] __attribute__((aligned(64)));
     int64_t row, column, i, place;
-    aten_shape_registers();
+    aten_shape_whole_tiles();
     for (row = 0; row < work->rows; row += 32)
         for (column = 0; column < work->width; column += 32) {
             const int64_t count = work->rows - row < 32 ? work->rows - row : 32;

@@ -12,17 +12,11 @@
 
 enum { ATEN_AMX_SIDE = 16 };
 
-typedef struct {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t row_bytes[16];
-    uint8_t rows[16];
-} __attribute__((aligned(64))) aten_amx_shapes;
-
 /* Registers 0 to 2 for sums, 3 for the left operand, 4 to 6 for the right one. Their contents are
    lost. */
 static TARGET void aten_amx_shape(int rows, int units, int columns)
 {
-    aten_amx_shapes shapes = {1, 0, {0}, {0}, {0}};
+    aten_tile_shapes shapes = {1, 0, {0}, {0}, {0}};
     int i;
     for (i = 0; i < 3; i++) {
         shapes.rows[i] = (uint8_t)rows;
@@ -32,9 +26,7 @@ static TARGET void aten_amx_shape(int rows, int units, int columns)
     }
     shapes.rows[3] = (uint8_t)rows;
     shapes.row_bytes[3] = (uint16_t)(units * 4);
-    /* Compilers take only the first bytes of it for what is read. */
-    __asm__ volatile("" : : "r"(&shapes) : "memory");
-    _tile_loadconfig(&shapes);
+    aten_shape_tiles(&shapes);
 }
 
 static inline __attribute__((always_inline)) TARGET void

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_core/base/tile_registers.h"
 #include "_core/base/vector_widths.h"
 #include "_core/base/wide_vectors.h"
 

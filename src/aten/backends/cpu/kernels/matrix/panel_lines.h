@@ -15,8 +15,7 @@ enum { ATEN_BYTES_AHEAD = 256 };
 /* Sixteen columns from `column` on, of which there may be fewer. */
 INLINE __m512 aten_brains_at(const char *line, int64_t column, __mmask16 there)
 {
-    const __m256i elements = _mm256_maskz_loadu_epi16(there, line + 2 * column);
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(elements), 16));
+    return aten_widen_brains(_mm256_maskz_loadu_epi16(there, line + 2 * column));
 }
 
 INLINE void aten_sum_lines_at(const int rows, const int vectors, const aten_panel_lines *work,

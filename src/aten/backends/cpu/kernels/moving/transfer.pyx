@@ -26,6 +26,12 @@ cdef extern from "halves.h" nogil:
     float aten_widen_half(uint16_t) noexcept nogil
     uint16_t aten_round_half(float) noexcept nogil
 
+cdef extern from "half_runs.h" nogil:
+    void aten_widen_brains_of(const uint16_t*, float*, int64_t) noexcept nogil
+    void aten_round_brains_of(const float*, uint16_t*, int64_t) noexcept nogil
+    void aten_widen_halves_of(const uint16_t*, float*, int64_t) noexcept nogil
+    void aten_round_halves_of(const float*, uint16_t*, int64_t) noexcept nogil
+
 cdef enum:
     # Elements in one chunk of work for the threads.
     GRAIN = 32768
@@ -63,7 +69,16 @@ cdef void _convert_run(const char* source, int source_code, int64_t source_step,
     cdef float* widened = <float*>target
     cdef uint16_t* rounded = <uint16_t*>target
     cdef int64_t index
-    if source_code == BFLOAT16:
+    if source_step == 1 and target_step == 1:
+        if source_code == BFLOAT16:
+            aten_widen_brains_of(halves, widened, count)
+        elif source_code == FLOAT16:
+            aten_widen_halves_of(halves, widened, count)
+        elif target_code == BFLOAT16:
+            aten_round_brains_of(floats, rounded, count)
+        else:
+            aten_round_halves_of(floats, rounded, count)
+    elif source_code == BFLOAT16:
         for index in range(count):
             widened[index * target_step] = aten_widen_brain(halves[index * source_step])
     elif source_code == FLOAT16:

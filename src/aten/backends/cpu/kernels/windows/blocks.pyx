@@ -14,9 +14,8 @@ from libc.string cimport memcpy
 
 from aten._core.base.dtypes cimport FLOAT64
 from aten._core.threads.parallel cimport parallel_for, thread_count
-from aten.backends.cpu.kernels.windows.columns cimport (
-    SPATIAL, Convolution, row_of, stretch_of,
-)
+from aten.backends.cpu.kernels.windows.columns cimport Convolution, row_of, stretch_of
+from aten.backends.cpu.kernels.windows.images cimport SPATIAL
 from aten.backends.cpu.kernels.windows.direct cimport (
     aten_window_kernels, aten_windows, kernels_of, multiply_panels_here,
 )
@@ -54,11 +53,11 @@ cdef bint has_blocks(const Convolution* work) noexcept:
     if work.window == 1 or work.outputs < FEWEST_SEEN:
         return False
     for dim in range(SPATIAL):
-        if work.kernel[dim] != work.stride[dim] or work.padding[dim] != 0:
+        if work.shape.kernel[dim] != work.shape.stride[dim] or work.shape.padding[dim] != 0:
             return False
-        if work.dilation[dim] != 1 and work.kernel[dim] != 1:
+        if work.shape.dilation[dim] != 1 and work.shape.kernel[dim] != 1:
             return False
-        if work.input.sizes[dim] != work.out.sizes[dim] * work.stride[dim]:
+        if work.input.sizes[dim] != work.out.sizes[dim] * work.shape.stride[dim]:
             return False
     return is_dense(work.out.sizes, work.out.strides)
 
@@ -187,15 +186,15 @@ cdef void _place(const Blocks* blocks, int64_t image, int64_t group, int64_t fir
     """What was summed to where it belongs, line by line."""
     cdef const Convolution* work = blocks.work
     cdef const int64_t* sizes = work.out.sizes
-    cdef const int64_t* stride = work.stride
+    cdef const int64_t* stride = work.shape.stride
     cdef int64_t rows = min(blocks.rows_each, blocks.rows - row)
-    cdef int64_t lines = rows // work.kernel[2], end = min(first + blocks.together, work.positions)
+    cdef int64_t lines = rows // work.shape.kernel[2], end = min(first + blocks.together, work.positions)
     cdef int64_t place, count, x, y, z, line, element, channel
     cdef char* out
     for line in range(lines):
-        element = line % (work.kernel[0] * work.kernel[1])
+        element = line % (work.shape.kernel[0] * work.shape.kernel[1])
         channel = (group * blocks.rows + row) // work.window
-        channel += line // (work.kernel[0] * work.kernel[1])
+        channel += line // (work.shape.kernel[0] * work.shape.kernel[1])
         place = first
         while place < end:
             x = place % sizes[2]
@@ -204,10 +203,10 @@ cdef void _place(const Blocks* blocks, int64_t image, int64_t group, int64_t fir
             count = min(sizes[2] - x, end - place)
             out = work.input.data + (
                 image * work.input.batch_stride + channel * work.input.channel_stride
-                + (z * stride[0] + element // work.kernel[1]) * work.input.strides[0]
-                + (y * stride[1] + element % work.kernel[1]) * work.input.strides[1]
+                + (z * stride[0] + element // work.shape.kernel[1]) * work.input.strides[0]
+                + (y * stride[1] + element % work.shape.kernel[1]) * work.input.strides[1]
                 + x * stride[2] * work.input.strides[2]) * blocks.size
-            _place_line(blocks, sums + (line * work.kernel[2] * blocks.together + place - first)
+            _place_line(blocks, sums + (line * work.shape.kernel[2] * blocks.together + place - first)
                         * blocks.size, count, out)
             place += count
 
@@ -217,9 +216,9 @@ cdef inline void _place_line(const Blocks* blocks, const char* sums, int64_t cou
     """Elements of as many rows as a line of the window has, by turns."""
     cdef const Convolution* work = blocks.work
     cdef int64_t column, step = work.input.strides[2]
-    if work.kernel[2] == 2 and step == 1:
+    if work.shape.kernel[2] == 2 and step == 1:
         blocks.kernels.zip_lines(sums, sums + blocks.together * blocks.size, count, out)
         return
-    for column in range(work.kernel[2]):
+    for column in range(work.shape.kernel[2]):
         spread_line(sums + column * blocks.together * blocks.size,
-                    out + column * step * blocks.size, work.stride[2] * step, count, blocks.size)
+                    out + column * step * blocks.size, work.shape.stride[2] * step, count, blocks.size)

@@ -5,22 +5,13 @@ from libc.stdint cimport int64_t
 from aten._core.tensor.tensor_impl cimport TensorImpl
 from aten.backends.cpu.kernels.moving.transfer cimport Block
 from aten.backends.cpu.kernels.windows.direct cimport aten_finish
+from aten.backends.cpu.kernels.windows.images cimport Image, Window
 
 cdef enum:
-    SPATIAL = 3
     # Multiplications in one chunk of work for the threads, and from how many on other Python
     # threads may run meanwhile.
     GRAIN = 1 << 19
     RELEASE_THRESHOLD = 1 << 17
-
-cdef struct Image:
-    # A batch of images of three spatial dimensions; steps in elements.
-    char* data
-    int code
-    int64_t sizes[SPATIAL]
-    int64_t strides[SPATIAL]
-    int64_t batch_stride
-    int64_t channel_stride
 
 cdef struct Convolution:
     Image input             # for a transposed convolution, the result
@@ -34,10 +25,7 @@ cdef struct Convolution:
     int64_t outputs
     int64_t window          # elements in the kernel
     int64_t positions       # of `out`
-    int64_t kernel[SPATIAL]
-    int64_t stride[SPATIAL]
-    int64_t padding[SPATIAL]
-    int64_t dilation[SPATIAL]
+    Window shape
     int64_t piece           # positions, or channels of the result if transposed, in one piece
     int64_t pieces          # in one group of one image
     const aten_finish* finish   # or nothing

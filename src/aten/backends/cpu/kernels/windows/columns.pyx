@@ -21,6 +21,7 @@ from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.matrix.gemm cimport multiply_here
 from aten.backends.cpu.kernels.matrix.matrix_tiles cimport Product
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer, transfer_run
+from aten.backends.cpu.kernels.windows.images cimport SPATIAL, Image
 
 # Elements of the columns held at a time: half a megabyte of float32.
 cdef enum:
@@ -69,7 +70,7 @@ cdef inline bint _is_pointwise(const Convolution* work) noexcept nogil:
     if work.window != 1 or work.input.code != work.compute:
         return False
     for dim in range(SPATIAL - 1, -1, -1):
-        if work.stride[dim] != 1 or work.padding[dim] != 0:
+        if work.shape.stride[dim] != 1 or work.shape.padding[dim] != 0:
             return False
         if work.input.strides[dim] != stride and work.input.sizes[dim] != 1:
             return False
@@ -164,14 +165,14 @@ cdef void _gather_columns(const Convolution* work, const char* data, char* colum
     cdef int64_t channel, z, y, x
     cdef Sight sight
     for channel in range(work.inputs):
-        for x in range(work.kernel[2]):
-            sight.offset = x * work.dilation[2] - work.padding[2]
-            _visible(work, 0, work.out.sizes[2], x * work.dilation[2], &sight.low, &sight.high)
-            for z in range(work.kernel[0]):
-                sight.z = z * work.dilation[0] - work.padding[0]
-                for y in range(work.kernel[1]):
-                    sight.y = y * work.dilation[1] - work.padding[1]
-                    sight.row = columns + ((z * work.kernel[1] + y) * work.kernel[2] + x
+        for x in range(work.shape.kernel[2]):
+            sight.offset = x * work.shape.dilation[2] - work.shape.padding[2]
+            _visible(work, 0, work.out.sizes[2], x * work.shape.dilation[2], &sight.low, &sight.high)
+            for z in range(work.shape.kernel[0]):
+                sight.z = z * work.shape.dilation[0] - work.shape.padding[0]
+                for y in range(work.shape.kernel[1]):
+                    sight.y = y * work.shape.dilation[1] - work.shape.padding[1]
+                    sight.row = columns + ((z * work.shape.kernel[1] + y) * work.shape.kernel[2] + x
                                            ) * count * size
                     if alike and size == 4:
                         _gather_row[uint32_t](work, &sight, <uint32_t*>data, first, count)
@@ -191,7 +192,7 @@ cdef void _gather_row(const Convolution* work, const Sight* sight, const Numeric
     cdef int64_t line = first // width
     cdef int64_t begin = first - line * width
     cdef int64_t plane = line // height
-    cdef int64_t step = work.stride[2] * input.strides[2]
+    cdef int64_t step = work.shape.stride[2] * input.strides[2]
     cdef int64_t end, low, high, source_z, source_y, place
     cdef const Numeric* source
     cdef Numeric* row = (<Numeric*>sight.row) - begin
@@ -199,8 +200,8 @@ cdef void _gather_row(const Convolution* work, const Sight* sight, const Numeric
     line -= plane * height
     while True:
         end = min(width, last - row)
-        source_z = plane * work.stride[0] + sight.z
-        source_y = line * work.stride[1] + sight.y
+        source_z = plane * work.shape.stride[0] + sight.z
+        source_y = line * work.shape.stride[1] + sight.y
         low = high = begin
         if 0 <= source_z < input.sizes[0] and 0 <= source_y < input.sizes[1]:
             low = min(max(sight.low, begin), end)
@@ -239,8 +240,8 @@ cdef void _convert_row(const Convolution* work, const Sight* sight, const char* 
     cdef char* row = sight.row
     while count > 0:
         taken = min(width - begin, count)
-        source_z = line // work.out.sizes[1] * work.stride[0] + sight.z
-        source_y = line % work.out.sizes[1] * work.stride[1] + sight.y
+        source_z = line // work.out.sizes[1] * work.shape.stride[0] + sight.z
+        source_y = line % work.out.sizes[1] * work.shape.stride[1] + sight.y
         low = high = begin
         if 0 <= source_z < input.sizes[0] and 0 <= source_y < input.sizes[1]:
             low = min(max(sight.low, begin), begin + taken)
@@ -248,9 +249,9 @@ cdef void _convert_row(const Convolution* work, const Sight* sight, const char* 
         memset(row, 0, (low - begin) * size)
         if high > low:
             place = (source_z * input.strides[0] + source_y * input.strides[1]
-                     + (low * work.stride[2] + sight.offset) * input.strides[2])
+                     + (low * work.shape.stride[2] + sight.offset) * input.strides[2])
             transfer_run(data + place * item_size(input.code), input.code,
-                         work.stride[2] * input.strides[2], row + (low - begin) * size,
+                         work.shape.stride[2] * input.strides[2], row + (low - begin) * size,
                          work.compute, 1, high - low)
         memset(row + (high - begin) * size, 0, (begin + taken - high) * size)
         row += taken * size
@@ -262,8 +263,8 @@ cdef void _convert_row(const Convolution* work, const Sight* sight, const char* 
 cdef void _visible(const Convolution* work, int64_t begin, int64_t end, int64_t x, int64_t* low,
                    int64_t* high) noexcept nogil:
     """Of the positions begin … end in a line, those that see the input `x` further on."""
-    cdef int64_t stride = work.stride[2]
-    cdef int64_t offset = x - work.padding[2]
+    cdef int64_t stride = work.shape.stride[2]
+    cdef int64_t offset = x - work.shape.padding[2]
     cdef int64_t first = (stride - 1 - offset) // stride if offset < 0 else 0
     cdef int64_t last = ((work.input.sizes[2] - offset + stride - 1) // stride
                          if offset < work.input.sizes[2] else 0)
@@ -402,11 +403,11 @@ cdef void _spread_columns(const Convolution* work, Addend* data, const Addend* c
     cdef int64_t channel, z, y, x
     cdef int64_t parts = item_size(work.compute) // <int64_t>sizeof(Addend)
     for channel in range(count):
-        for z in range(work.kernel[0]):
-            for y in range(work.kernel[1]):
-                for x in range(work.kernel[2]):
-                    _spread_row(work, data, columns, parts, z * work.dilation[0],
-                                y * work.dilation[1], x * work.dilation[2])
+        for z in range(work.shape.kernel[0]):
+            for y in range(work.shape.kernel[1]):
+                for x in range(work.shape.kernel[2]):
+                    _spread_row(work, data, columns, parts, z * work.shape.dilation[0],
+                                y * work.shape.dilation[1], x * work.shape.dilation[2])
                     columns += work.positions * parts
         data += work.input.channel_stride * parts
 
@@ -418,14 +419,14 @@ cdef void _spread_row(const Convolution* work, Addend* data, const Addend* row, 
     cdef int64_t line, target_z, target_y, low, high, index, step
     cdef Addend* target
     for line in range(work.out.sizes[0] * work.out.sizes[1]):
-        target_z = line // work.out.sizes[1] * work.stride[0] - work.padding[0] + z
-        target_y = line % work.out.sizes[1] * work.stride[1] - work.padding[1] + y
+        target_z = line // work.out.sizes[1] * work.shape.stride[0] - work.shape.padding[0] + z
+        target_y = line % work.out.sizes[1] * work.shape.stride[1] - work.shape.padding[1] + y
         if not (0 <= target_z < result.sizes[0] and 0 <= target_y < result.sizes[1]):
             continue
         _visible(work, 0, width, x, &low, &high)
         target = data + (target_z * result.strides[0] + target_y * result.strides[1]
-                         + (low * work.stride[2] - work.padding[2] + x)) * parts
-        step = work.stride[2] * parts
+                         + (low * work.shape.stride[2] - work.shape.padding[2] + x)) * parts
+        step = work.shape.stride[2] * parts
         if parts == 1:
             for index in range(high - low):
                 target[index * step] += row[line * width + low + index]

@@ -12,7 +12,6 @@ from libc.stdlib cimport free, malloc
 
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, FLOAT64, item_size
-from aten._core.base.sizes cimport read_sizes
 from aten._core.memory.storage cimport Storage, allocate
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
@@ -22,13 +21,13 @@ from aten.backends.cpu.kernels.matrix.gemm cimport multiplies
 from aten.backends.cpu.kernels.moving.transfer cimport Block, transfer
 from aten.backends.cpu.kernels.windows.blocks cimport convolve_blocks, has_blocks
 from aten.backends.cpu.kernels.windows.columns cimport (
-    GRAIN, RELEASE_THRESHOLD, SPATIAL, Convolution, Image, gather_all, row_of, spread_all,
-    stretch_of,
+    GRAIN, RELEASE_THRESHOLD, Convolution, gather_all, row_of, spread_all, stretch_of,
 )
 from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_STRETCH, aten_finish, aten_grid, aten_window_kernels, aten_windows, convolve_directly,
     convolve_taps_first, kernels_of, read_finish,
 )
+from aten.backends.cpu.kernels.windows.images cimport SPATIAL, Image, read_image, read_window
 from aten.backends.cpu.kernels.windows.winograd cimport has_tiles
 
 cdef enum:
@@ -90,9 +89,13 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
     if finish is not None:
         read_finish(&finishing, out, finish)
         work.finish = &finishing
-    _read_image(&work.out if transposed else &work.input, input)
-    _read_image(&work.input if transposed else &work.out, out)
-    _read_window(&work, weight, stride, padding, dilation)
+    read_image(&work.out if transposed else &work.input, input)
+    read_image(&work.input if transposed else &work.out, out)
+    read_window(&work.shape, weight, stride, padding, dilation)
+    work.window = work.positions = 1
+    for dim in range(SPATIAL):
+        work.window *= work.shape.kernel[dim]
+        work.positions *= work.out.sizes[dim]
     work.outputs = weight.sizes[0] // groups
     work.inputs = out.sizes[1] // groups if transposed else weight.sizes[1]
     work.bias.data = NULL
@@ -126,38 +129,6 @@ def convolve(Tensor input not None, Tensor weight not None, Tensor bias, Tensor 
     count_write(out)
 
 
-cdef void _read_image(Image* image, TensorImpl tensor) noexcept:
-    cdef int dim, source
-    image.data = <char*>const_data_pointer(tensor)
-    image.code = tensor.dtype_code
-    image.batch_stride = tensor.strides[0]
-    image.channel_stride = tensor.strides[1]
-    for dim in range(SPATIAL):
-        source = tensor.rank - SPATIAL + dim
-        image.sizes[dim] = tensor.sizes[source] if source >= 2 else 1
-        image.strides[dim] = tensor.strides[source] if source >= 2 else 0
-
-
-cdef int _read_window(Convolution* work, TensorImpl weight, stride, padding,
-                      dilation) except -1:
-    cdef int64_t given[3][SPATIAL]
-    cdef int rank = <int>read_sizes(stride, given[0], SPATIAL)
-    cdef int dim, source
-    read_sizes(padding, given[1], SPATIAL)
-    read_sizes(dilation, given[2], SPATIAL)
-    work.window = 1
-    work.positions = 1
-    for dim in range(SPATIAL):
-        source = dim - (SPATIAL - rank)
-        work.kernel[dim] = weight.sizes[source + 2] if source >= 0 else 1
-        work.stride[dim] = given[0][source] if source >= 0 else 1
-        work.padding[dim] = given[1][source] if source >= 0 else 0
-        work.dilation[dim] = given[2][source] if source >= 0 else 1
-        work.window *= work.kernel[dim]
-        work.positions *= work.out.sizes[dim]
-    return 0
-
-
 cdef int _widen_weight(Convolution* work, TensorImpl weight, list scratch) except -1:
     cdef Block source
     cdef Block target
@@ -188,7 +159,7 @@ cdef int64_t _remainders(const Convolution* work) noexcept:
     cdef int64_t count = 1
     cdef int dim
     for dim in range(SPATIAL):
-        count *= min(min(work.stride[dim], work.input.sizes[dim]), <int64_t>FEW_REMAINDERS + 1)
+        count *= min(min(work.shape.stride[dim], work.input.sizes[dim]), <int64_t>FEW_REMAINDERS + 1)
     return count
 
 
@@ -224,7 +195,7 @@ cdef int _convolve_directly(Convolution* work, Tensor taps_first) except -1:
     windows.stretch = ATEN_STRETCH
     windows.weight_row = work.inputs * work.window
     for dim in range(SPATIAL):
-        windows.step[dim] = work.stride[dim]
+        windows.step[dim] = work.shape.stride[dim]
         windows.places[dim] = places + dim * work.window
     _place_taps(work, places)
     if taps_first is None:
@@ -279,14 +250,14 @@ cdef bint _spreads_planes(const Convolution* work) noexcept:
     cdef int dim
     if work.compute != FLOAT32 or work.inputs != 1 or work.outputs != 1:
         return False
-    if kernels_of(False).spread_plane == NULL or work.kernel[0] != 1 or work.stride[0] != 1:
+    if kernels_of(False).spread_plane == NULL or work.shape.kernel[0] != 1 or work.shape.stride[0] != 1:
         return False
-    if work.padding[0] != 0 or work.input.strides[2] != 1 or work.out.strides[2] != 1:
+    if work.shape.padding[0] != 0 or work.input.strides[2] != 1 or work.out.strides[2] != 1:
         return False
     for dim in range(1, SPATIAL):
-        if work.kernel[dim] != 3 or work.stride[dim] != 2 or work.padding[dim] != 1:
+        if work.shape.kernel[dim] != 3 or work.shape.stride[dim] != 2 or work.shape.padding[dim] != 1:
             return False
-        if work.dilation[dim] != 1:
+        if work.shape.dilation[dim] != 1:
             return False
     return True
 
@@ -335,14 +306,14 @@ cdef int _convolve_transposed(Convolution* work, list scratch) except -1:
     turn.taps = <int64_t*>memory.data
     turn.chosen = turn.taps + SPATIAL * work.window
     turn.weight = <char*>(turn.chosen + work.window)
-    for z in range(min(work.stride[0], work.input.sizes[0])):
-        for y in range(min(work.stride[1], work.input.sizes[1])):
-            for x in range(min(work.stride[2], work.input.sizes[2])):
+    for z in range(min(work.shape.stride[0], work.input.sizes[0])):
+        for y in range(min(work.shape.stride[1], work.input.sizes[1])):
+            for x in range(min(work.shape.stride[2], work.input.sizes[2])):
                 part = work.input
                 part.data += (z * part.strides[0] + y * part.strides[1] + x * part.strides[2]) * size
-                _take_every(&part, 0, z, work.stride[0])
-                _take_every(&part, 1, y, work.stride[1])
-                _take_every(&part, 2, x, work.stride[2])
+                _take_every(&part, 0, z, work.shape.stride[0])
+                _take_every(&part, 1, y, work.shape.stride[1])
+                _take_every(&part, 2, x, work.shape.stride[2])
                 _describe(work, &work.out, &part, &windows)
                 windows.step[0] = windows.step[1] = windows.step[2] = 1
                 _choose_taps(&turn, z, y, x, &windows)
@@ -378,18 +349,18 @@ cdef void _choose_taps(Turn* turn, int64_t z, int64_t y, int64_t x,
     cdef bint reaches
     for index in range(work.window):
         tap = work.window - 1 - index
-        far[0] = (z + work.padding[0]
-                  - tap // (work.kernel[1] * work.kernel[2]) * work.dilation[0])
-        far[1] = y + work.padding[1] - tap // work.kernel[2] % work.kernel[1] * work.dilation[1]
-        far[2] = x + work.padding[2] - tap % work.kernel[2] * work.dilation[2]
+        far[0] = (z + work.shape.padding[0]
+                  - tap // (work.shape.kernel[1] * work.shape.kernel[2]) * work.shape.dilation[0])
+        far[1] = y + work.shape.padding[1] - tap // work.shape.kernel[2] % work.shape.kernel[1] * work.shape.dilation[1]
+        far[2] = x + work.shape.padding[2] - tap % work.shape.kernel[2] * work.shape.dilation[2]
         reaches = True
         for dim in range(SPATIAL):
             # Divisions round towards zero, which is no matter where nothing is left over.
-            reaches = reaches and far[dim] % work.stride[dim] == 0
+            reaches = reaches and far[dim] % work.shape.stride[dim] == 0
         if not reaches:
             continue
         for dim in range(SPATIAL):
-            places[dim * work.window + count] = far[dim] // work.stride[dim]
+            places[dim * work.window + count] = far[dim] // work.shape.stride[dim]
         turn.chosen[count] = tap
         count += 1
     windows.taps = count
@@ -436,10 +407,10 @@ cdef void _place_taps(const Convolution* work, int64_t* places) noexcept:
     """Where each tap looks, from where the first one of an unpadded window does."""
     cdef int64_t z, y, x
     cdef int64_t tap = 0
-    for z in range(work.kernel[0]):
-        for y in range(work.kernel[1]):
-            for x in range(work.kernel[2]):
-                places[tap] = z * work.dilation[0] - work.padding[0]
-                places[work.window + tap] = y * work.dilation[1] - work.padding[1]
-                places[2 * work.window + tap] = x * work.dilation[2] - work.padding[2]
+    for z in range(work.shape.kernel[0]):
+        for y in range(work.shape.kernel[1]):
+            for x in range(work.shape.kernel[2]):
+                places[tap] = z * work.shape.dilation[0] - work.shape.padding[0]
+                places[work.window + tap] = y * work.shape.dilation[1] - work.shape.padding[1]
+                places[2 * work.window + tap] = x * work.shape.dilation[2] - work.shape.padding[2]
                 tap += 1

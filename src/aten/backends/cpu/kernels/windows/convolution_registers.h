@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "_core/base/vector_widths.h"
+#include "_core/base/tile_registers.h"
 #include "_core/base/wide_vectors.h"
 
 /* Rows and columns of a register, channels that one has beside each other, and bytes of one. */
@@ -296,19 +296,7 @@ static TARGET void aten_register_multiply(const aten_register_block *work)
 /* Registers of sixteen lines of 64 bytes, until they are given back. */
 static TARGET void aten_register_begin(void)
 {
-    struct {
-        uint8_t palette, start_row, reserved[14];
-        uint16_t row_bytes[16];
-        uint8_t rows[16];
-    } __attribute__((aligned(64))) shapes = {1, 0, {0}, {0}, {0}};
-    int i;
-    for (i = 0; i < 8; i++) {
-        shapes.row_bytes[i] = 64;
-        shapes.rows[i] = ATEN_REGISTER_SIDE;
-    }
-    /* Compilers take only the first bytes of it for what is read. */
-    __asm__ volatile("" : : "r"(&shapes) : "memory");
-    _tile_loadconfig(&shapes);
+    aten_shape_whole_tiles();
 }
 
 static TARGET void aten_register_end(void)

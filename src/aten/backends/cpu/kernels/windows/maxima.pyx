@@ -11,7 +11,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t, uint8_t
 
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT16, INT32, INT8, UINT8
-from aten.backends.cpu.kernels.windows.pooling cimport SPATIAL, Pool, locate, locate_pixel
+from aten.backends.cpu.kernels.windows.pooling cimport (
+    MOST_PIXELS, SPATIAL, Pool, aten_pixels, aten_pixels_of, list_pixels, locate, locate_pixel)
 
 cdef extern from "maxima_levels.h" nogil:
     enum:
@@ -27,13 +28,9 @@ cdef extern from "maxima_levels.h" nogil:
         void (*keep)(const void* line, void* kept, int64_t columns) noexcept nogil
         void (*join)(const void* values, int64_t columns, int64_t step, void* out,
                      int64_t count) noexcept nogil
+        void (*take)(const void* values, int64_t step, int64_t count, int64_t place, void* most,
+                     void* places) noexcept nogil
     const aten_maxima* aten_maxima_of(int type)
-
-cdef extern from "pixel_levels.h" nogil:
-    ctypedef struct aten_pixels:
-        void (*find)(const void** lines, const int64_t* places, int64_t count, void* out,
-                     int64_t* found, int64_t columns) noexcept nogil
-    const aten_pixels* aten_pixels_of(bint is_double)
 
 cdef enum:
     # Windows gone through at once.
@@ -44,10 +41,11 @@ cdef enum:
     LEAST_COLUMNS = 4
     # Elements of a line that is folded as a whole.
     LONGEST_LINE = 2048
+    # Windows that take as long as one call for them, and as one that is gone through alone.
+    CALL = 32
+    LANES = 8
     # Lines that are folded at once.
     FEW_LINES = 3
-    # Elements of a window of pixels that are gone through together.
-    MOST_PIXELS = 64
 
 cdef int64_t NARROW_PLANE = <int64_t>1 << 31
 
@@ -97,15 +95,18 @@ cdef inline void _begin(Element* largest, Place* places, Place first, int64_t co
         places[index] = first
 
 
-cdef inline void _take(const Element* values, Element* largest, Place* places, Place place,
-                       int64_t count) noexcept nogil:
+cdef inline void _take(const aten_maxima* loops, const Element* values, int64_t step,
+                       Element* largest, Place* places, Place place, int64_t count) noexcept nogil:
     """The next element of each window, at `place`; a NaN is larger than all numbers."""
     cdef int64_t index
     cdef bint wins
-    for index in range(count):
-        wins = (values[index] > largest[index]) | _is_nan(values[index])
-        largest[index] = values[index] if wins else largest[index]
-        places[index] = place if wins else places[index]
+    if (Element is float or Element is int32_t) and Place is int64_t:
+        for index in range(count):
+            wins = (values[index * step] > largest[index]) | _is_nan(values[index * step])
+            largest[index] = values[index * step] if wins else largest[index]
+            places[index] = place if wins else places[index]
+    else:
+        loops.take(values, step, count, place, largest, places)
 
 
 cdef inline bint _is_narrow(const Pool* pool) noexcept nogil:
@@ -166,15 +167,17 @@ cdef void _find_in_lines(const Pool* pool, int64_t begin, int64_t end, Element* 
                          Place* places) noexcept nogil:
     cdef int64_t line, x, count, offset, row, column, plane, at
     cdef int64_t width = pool.results[2]
+    cdef const aten_maxima* loops = _loops_of(<Element>0)
     cdef Whole whole
-    if _folds_lines(pool, &whole):
+    cdef bint even = _are_even(pool, &whole)
+    if even and _folds_lines(pool):
         _fold_lines(pool, &whole, begin, end, out)
         return
     if _are_squares(pool):
-        _find_in_squares(pool, begin, end, out, places)
+        _find_in_squares(pool, loops, begin, end, out, places)
         return
-    if _are_wide(pool):
-        _find_by_columns(pool, begin, end, out, places)
+    if _are_wide(pool) and not (even and _are_low(pool)):
+        _find_by_columns(pool, loops, begin, end, out, places)
         return
     for line in range(begin, end):
         locate(pool, line, &offset, &row, &column)
@@ -192,22 +195,32 @@ cdef void _find_in_lines(const Pool* pool, int64_t begin, int64_t end, Element* 
             continue
         x = 0
         while x < width:
-            count = min(width - x, <int64_t>BLOCK)
-            _find_block(pool, <Element*>pool.data + offset, row, column, x + plane * width, count,
-                        out + at + x, places)
+            if even and whole.begin <= x < whole.end:
+                count = min(whole.end - x, <int64_t>BLOCK)
+                _find_whole(pool, loops, &whole, <Element*>pool.data + offset, row, column, x, count,
+                            out + at + x, places)
+            else:
+                count = min((whole.begin if even and x < whole.begin else width) - x,
+                            <int64_t>BLOCK)
+                _find_block(pool, loops, <Element*>pool.data + offset, row, column,
+                            x + plane * width, count, out + at + x, places)
             if pool.indices != NULL:
                 _keep_positions(pool, x + plane * width, count, places, pool.indices + at + x)
             x += count
 
 
-cdef bint _folds_lines(const Pool* pool, Whole* whole) noexcept nogil:
-    """Whether nobody asks where the largest elements are, and most windows of a line are whole."""
+cdef bint _folds_lines(const Pool* pool) noexcept nogil:
+    """Whether nobody asks where the largest elements are, and lines are short runs of neighbours."""
+    return (pool.indices == NULL and pool.strides[2] == 1 and pool.steps[2] == 1
+            and pool.sizes[2] <= LONGEST_LINE)
+
+
+cdef bint _are_even(const Pool* pool, Whole* whole) noexcept nogil:
+    """Whether most windows of a line are whole, and as far from each other."""
     cdef const int64_t* begins = pool.begins[2]
     cdef const int64_t* ends = pool.ends[2]
     cdef int64_t width = pool.results[2], x
-    if pool.indices != NULL or pool.apart or pool.strides[2] != 1 or pool.steps[2] != 1:
-        return False
-    if width < LEAST_WINDOWS or pool.sizes[2] > LONGEST_LINE:
+    if pool.apart or width < LEAST_WINDOWS:
         return False
     whole.columns = 0
     for x in range(width):
@@ -320,8 +333,8 @@ cdef bint _are_squares(const Pool* pool) noexcept nogil:
     return True
 
 
-cdef void _find_in_squares(const Pool* pool, int64_t begin, int64_t end, Element* out,
-                           Place* places) noexcept nogil:
+cdef void _find_in_squares(const Pool* pool, const aten_maxima* loops, int64_t begin, int64_t end,
+                           Element* out, Place* places) noexcept nogil:
     """Lines begin … end of such windows; of small planes many lines at once."""
     cdef Element upper[2][BLOCK]
     cdef Element lower[2][BLOCK]
@@ -350,9 +363,9 @@ cdef void _find_in_squares(const Pool* pool, int64_t begin, int64_t end, Element
             for index in range(filled):
                 out[start + index] = upper[0][index]
                 places[index] = 0
-            _take(upper[1], out + start, places, 1, filled)
-            _take(lower[0], out + start, places, <Place>following, filled)
-            _take(lower[1], out + start, places, <Place>(following + 1), filled)
+            _take(loops, upper[1], 1, out + start, places, 1, filled)
+            _take(loops, lower[0], 1, out + start, places, <Place>following, filled)
+            _take(loops, lower[1], 1, out + start, places, <Place>(following + 1), filled)
             if pool.indices != NULL:
                 for index in range(filled):
                     pool.indices[start + index] = firsts[index] + places[index]
@@ -375,8 +388,15 @@ cdef bint _are_wide(const Pool* pool) noexcept nogil:
     return pool.ends[2][last] - pool.begins[2][0] <= 2 * total
 
 
-cdef void _find_by_columns(const Pool* pool, int64_t begin, int64_t end, Element* out,
-                           Place* places) noexcept nogil:
+cdef bint _are_low(const Pool* pool) noexcept nogil:
+    """Whether windows have so few rows that an element of all windows of a line, one after the other,
+    takes less than columns of all rows and then those of each window."""
+    cdef int64_t width = pool.results[2], rows = pool.ends[1][0] - pool.begins[1][0]
+    return rows * (width + CALL) < LANES * width
+
+
+cdef void _find_by_columns(const Pool* pool, const aten_maxima* loops, int64_t begin, int64_t end,
+                           Element* out, Place* places) noexcept nogil:
     """Lines begin … end of such windows: the largest of each column, then of a window's columns."""
     cdef Element largest[BLOCK]
     cdef const int64_t* begins = pool.begins[2]
@@ -396,7 +416,7 @@ cdef void _find_by_columns(const Pool* pool, int64_t begin, int64_t end, Element
             span = ends[until - 1] - first
             _begin(&largest[0], places, <Place>(pool.begins[1][column] * columns), span)
             for j in range(pool.begins[1][column], pool.ends[1][column]):
-                _take(plane + j * pool.strides[1] + first, &largest[0], places,
+                _take(loops, plane + j * pool.strides[1] + first, 1, &largest[0], places,
                       <Place>(j * columns), span)
             for index in range(x, until):
                 j = _first_largest(&largest[0], places, begins[index] - first, ends[index] - first)
@@ -434,8 +454,33 @@ cdef inline void _keep_positions(const Pool* pool, int64_t x, int64_t count, con
         positions[index] = pool.begins[2][x + index] + places[index]
 
 
-cdef void _find_block(const Pool* pool, const Element* plane, int64_t row, int64_t column,
-                      int64_t x, int64_t count, Element* largest, Place* places) noexcept nogil:
+cdef void _find_whole(const Pool* pool, const aten_maxima* loops, const Whole* whole,
+                      const Element* plane, int64_t row, int64_t column, int64_t x, int64_t count,
+                      Element* largest, Place* places) noexcept nogil:
+    """As `_find_block`, of windows that have all their columns and are as far from each other."""
+    cdef int64_t step = whole.step * pool.strides[2], i, j, k, first
+    cdef const Element* line
+    i = pool.begins[0][row]
+    j = pool.begins[1][column]
+    _begin(largest, places, <Place>((i * pool.sizes[1] + j) * pool.sizes[2]), count)
+    while i < pool.ends[0][row]:
+        j = pool.begins[1][column]
+        while j < pool.ends[1][column]:
+            line = (plane + i * pool.strides[0] + j * pool.strides[1]
+                    + pool.begins[2][x] * pool.strides[2])
+            first = (i * pool.sizes[1] + j) * pool.sizes[2]
+            k = 0
+            while k < whole.columns:
+                _take(loops, line + k * pool.strides[2], step, largest, places, <Place>(first + k),
+                      count)
+                k += pool.steps[2]
+            j += pool.steps[1]
+        i += pool.steps[0]
+
+
+cdef void _find_block(const Pool* pool, const aten_maxima* loops, const Element* plane, int64_t row,
+                      int64_t column, int64_t x, int64_t count, Element* largest,
+                      Place* places) noexcept nogil:
     """`count` windows of a line, from window `x` on; places count from a window's first column."""
     cdef Element values[BLOCK]
     cdef const int64_t* begins = pool.begins[2] + x
@@ -464,7 +509,7 @@ cdef void _find_block(const Pool* pool, const Element* plane, int64_t row, int64
                         values[index] = _lowest(<Element>0)
                         if begins[index] + k < ends[index]:
                             values[index] = line[(begins[index] + k) * stride]
-                _take(&values[0], largest, places, <Place>(first + k), count)
+                _take(loops, &values[0], 1, largest, places, <Place>(first + k), count)
                 k += step
             j += pool.steps[1]
         i += pool.steps[0]
@@ -503,15 +548,16 @@ cdef void _find_in_pixels(const Pool* pool, int64_t begin, int64_t end, Element*
                           Place* places) noexcept nogil:
     cdef int64_t place[SPATIAL]
     cdef int64_t pixel, offset, first, count, index
-    cdef const aten_pixels* loops = aten_pixels_of(Element is double)
+    cdef const aten_pixels* pixels = aten_pixels_of(Element is double)
+    cdef const aten_maxima* loops = _loops_of(<Element>0)
     for pixel in range(begin, end):
         locate_pixel(pool, pixel, &offset, place)
-        if _find_together(pool, loops, <Element*>pool.data + offset, place, pixel, out):
+        if _find_together(pool, pixels, <Element*>pool.data + offset, place, pixel, out):
             continue
         first = 0
         while first < pool.channels:
             count = min(pool.channels - first, <int64_t>BLOCK)
-            _find_channels(pool, <Element*>pool.data + offset + first, place, count,
+            _find_channels(pool, loops, <Element*>pool.data + offset + first, place, count,
                            out + pixel * pool.channels + first, places)
             if pool.indices != NULL:
                 for index in range(count):
@@ -525,26 +571,12 @@ cdef bint _find_together(const Pool* pool, const aten_pixels* loops, const Eleme
     elements are of types that have no such loops."""
     cdef const void* lines[MOST_PIXELS]
     cdef int64_t places[MOST_PIXELS]
-    cdef int64_t i, j, k, count = 0
+    cdef int64_t count
     if Element is float or Element is double:
         if not _is_narrow(pool):
             return False
-        i = pool.begins[0][place[0]]
-        while i < pool.ends[0][place[0]]:
-            j = pool.begins[1][place[1]]
-            while j < pool.ends[1][place[1]]:
-                k = pool.begins[2][place[2]]
-                while k < pool.ends[2][place[2]]:
-                    if count == MOST_PIXELS:
-                        return False
-                    lines[count] = (image + i * pool.strides[0] + j * pool.strides[1]
-                                    + k * pool.strides[2])
-                    places[count] = (i * pool.sizes[1] + j) * pool.sizes[2] + k
-                    count += 1
-                    k += pool.steps[2]
-                j += pool.steps[1]
-            i += pool.steps[0]
-        if count == 0:
+        count = list_pixels(pool, <const char*>image, sizeof(Element), place, lines, places)
+        if count <= 0:
             return False
         return _find_in_registers(pool, loops, lines, places, count, pixel, out)
     else:
@@ -568,8 +600,9 @@ cdef bint _find_in_registers(const Pool* pool, const aten_pixels* loops, const v
     return True
 
 
-cdef void _find_channels(const Pool* pool, const Element* image, const int64_t* place,
-                         int64_t count, Element* largest, Place* places) noexcept nogil:
+cdef void _find_channels(const Pool* pool, const aten_maxima* loops, const Element* image,
+                         const int64_t* place, int64_t count, Element* largest,
+                         Place* places) noexcept nogil:
     """`count` neighbouring channels of one pixel of the result; places are positions."""
     cdef int64_t i = pool.begins[0][place[0]]
     cdef int64_t j = pool.begins[1][place[1]]
@@ -580,8 +613,9 @@ cdef void _find_channels(const Pool* pool, const Element* image, const int64_t* 
         while j < pool.ends[1][place[1]]:
             k = pool.begins[2][place[2]]
             while k < pool.ends[2][place[2]]:
-                _take(image + i * pool.strides[0] + j * pool.strides[1] + k * pool.strides[2],
-                      largest, places, <Place>((i * pool.sizes[1] + j) * pool.sizes[2] + k), count)
+                _take(loops, image + i * pool.strides[0] + j * pool.strides[1] + k * pool.strides[2],
+                      1, largest, places,
+                      <Place>((i * pool.sizes[1] + j) * pool.sizes[2] + k), count)
                 k += pool.steps[2]
             j += pool.steps[1]
         i += pool.steps[0]

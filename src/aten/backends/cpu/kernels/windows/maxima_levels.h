@@ -11,6 +11,9 @@ typedef struct {
     void (*fold)(const void *const *lines, int64_t count, void *out, int64_t columns);
     void (*keep)(const void *line, void *kept, int64_t columns);
     void (*join)(const void *values, int64_t columns, int64_t step, void *out, int64_t count);
+    /* Places are integers of 32 bits for float and int32_t, and of 64 for others. */
+    void (*take)(const void *values, int64_t step, int64_t count, int64_t place, void *most,
+                 void *places);
 } aten_maxima;
 
 /* Element types, by their places in the tables. */

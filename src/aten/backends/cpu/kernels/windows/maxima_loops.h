@@ -7,8 +7,9 @@
    A NaN is larger than all numbers; of what is equal the first stays. */
 
 /* `fold`: the largest of each column of one to three lines. `keep`: of another line and what there
-   is. `join`: of `columns` neighbours, at every `step`-th place. */
-#define LOOPS_OF(name, element)                                                                  \
+   is. `join`: of `columns` neighbours, at every `step`-th place. `take`: the next element of `count`
+   windows `step` elements apart, which lies at `place` in each of them. */
+#define LOOPS_OF(name, element, integer)                                                                \
     static inline __attribute__((always_inline)) TARGET element NAME(larger_##name)(             \
         element kept, element value)                                                             \
     {                                                                                            \
@@ -54,16 +55,41 @@
             NAME(join_by_##name)(2, values, columns, out, count);                                \
         else                                                                                     \
             NAME(join_by_##name)(step, values, columns, out, count);                             \
+    }                                                                                            \
+    static inline __attribute__((always_inline)) TARGET void NAME(take_by_##name)(               \
+        const int64_t step, const element *values, int64_t count, integer place,                 \
+        element *restrict most, integer *restrict places)                                        \
+    {                                                                                            \
+        int64_t i;                                                                               \
+        for (i = 0; i < count; i++) {                                                            \
+            const element value = values[step * i], kept = most[i];                              \
+            const int wins = (value > kept) | (value != value);                                  \
+            most[i] = wins ? value : kept;                                                       \
+            places[i] = wins ? place : places[i];                                                \
+        }                                                                                        \
+    }                                                                                            \
+    static TARGET void NAME(take_##name)(const void *values, int64_t step, int64_t count,        \
+                                         int64_t place, void *most, void *places)                \
+    {                                                                                            \
+        const integer at = (integer)place;                                                       \
+        if (step == 1)                                                                           \
+            NAME(take_by_##name)(1, values, count, at, most, places);                            \
+        else if (step == 2)                                                                      \
+            NAME(take_by_##name)(2, values, count, at, most, places);                            \
+        else if (step == 3)                                                                      \
+            NAME(take_by_##name)(3, values, count, at, most, places);                            \
+        else                                                                                     \
+            NAME(take_by_##name)(step, values, count, at, most, places);                         \
     }
-LOOPS_OF(float, float)
-LOOPS_OF(double, double)
-LOOPS_OF(uint8, uint8_t)
-LOOPS_OF(int8, int8_t)
-LOOPS_OF(int16, int16_t)
-LOOPS_OF(int32, int32_t)
-LOOPS_OF(int64, int64_t)
+LOOPS_OF(float, float, int32_t)
+LOOPS_OF(double, double, int64_t)
+LOOPS_OF(uint8, uint8_t, int64_t)
+LOOPS_OF(int8, int8_t, int64_t)
+LOOPS_OF(int16, int16_t, int64_t)
+LOOPS_OF(int32, int32_t, int32_t)
+LOOPS_OF(int64, int64_t, int64_t)
 
-#define LOOPS(name) {NAME(fold_##name), NAME(keep_##name), NAME(join_##name)}
+#define LOOPS(name) {NAME(fold_##name), NAME(keep_##name), NAME(join_##name), NAME(take_##name)}
 static const aten_maxima NAME(maxima)[] = {
     LOOPS(float), LOOPS(double), LOOPS(uint8), LOOPS(int8), LOOPS(int16), LOOPS(int32), LOOPS(int64),
 };

@@ -11,8 +11,7 @@ from libc.stdint cimport int64_t, uint16_t
 from libc.stdlib cimport free, malloc
 
 from aten._core.base.device cimport CPU
-from aten._core.base.dtypes cimport BFLOAT16, FLOAT32
-from aten._core.base.sizes cimport read_sizes
+from aten._core.base.dtypes cimport BFLOAT16
 from aten._core.memory.storage cimport Storage, allocate
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
@@ -21,9 +20,9 @@ from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_STRETCH, aten_windows, convolve_pairs_directly, has_pair_kernels, pair_lines,
 )
+from aten.backends.cpu.kernels.windows.images cimport SPATIAL, Window, read_window
 
 cdef enum:
-    SPATIAL = 3
     # Channels below which too many pairs were halves, or too few rows are multiplied.
     FEWEST_INPUTS = 3
     FEWEST_OUTPUTS = 8
@@ -38,31 +37,33 @@ cdef struct Pairing:
     int64_t count
 
 
+def suits_pairs(Tensor input not None, Tensor weight not None, sizes, int64_t groups):
+    """Whether `convolve_pairs` is for a convolution with a result of these sizes; False where the
+    processor has no such instructions or there are few channels."""
+    if not has_pair_kernels() or input.device_type != CPU:
+        return False
+    if input.dtype_code != BFLOAT16 or weight.dtype_code != BFLOAT16:
+        return False
+    if input.count == 0 or weight.count == 0 or 0 in sizes:
+        return False
+    return weight.sizes[1] >= FEWEST_INPUTS and weight.sizes[0] // groups >= FEWEST_OUTPUTS
+
+
 def convolve_pairs(Tensor input not None, Tensor weight not None, Tensor bias, Tensor out not None,
                    stride, padding, dilation, int64_t groups):
-    """Write the convolution of `input` to `out`, row-major bfloat16 as `weight` is, and say whether it
-    is done; False where the processor has no such instructions or there are few channels.
+    """Write the convolution of `input` to `out`, row-major bfloat16 as `weight` is.
 
-    The caller has checked sizes. `bias` is of float32. Raises MemoryError.
+    The caller has checked sizes, and that `suits_pairs` says so. `bias` is of float32. Raises
+    MemoryError.
     """
     cdef aten_windows work
     cdef Storage image, pairs
     cdef int64_t* places
     cdef bint done, as_is
-    if not has_pair_kernels() or input.device_type != CPU or input.dtype_code != BFLOAT16:
-        return False
-    if weight.dtype_code != BFLOAT16 or out.dtype_code != BFLOAT16:
-        return False
-    if bias is not None and bias.dtype_code != FLOAT32:
-        return False
     for tensor in (input, weight, bias, out):
         require_memory(<TensorImpl>tensor)
-    if out.count == 0 or input.count == 0 or weight.count == 0:
-        return False
     work.inputs = (weight.sizes[1] + 1) // 2
     work.outputs = weight.sizes[0] // groups
-    if weight.sizes[1] < FEWEST_INPUTS or work.outputs < FEWEST_OUTPUTS:
-        return False
     work.groups = groups
     work.batch = input.sizes[0]
     _describe(&work, input, weight, out)
@@ -95,7 +96,6 @@ def convolve_pairs(Tensor input not None, Tensor weight not None, Tensor bias, T
     if not done:
         raise MemoryError("convolution: no memory for what positions see")
     count_write(out)
-    return True
 
 
 cdef void _describe(aten_windows* work, TensorImpl input, TensorImpl weight,
@@ -124,24 +124,19 @@ cdef void _describe(aten_windows* work, TensorImpl input, TensorImpl weight,
 cdef int _place_taps(aten_windows* work, TensorImpl weight, stride, padding, dilation,
                      int64_t* places) except -1:
     """Where each tap looks, from where the first one of an unpadded window does."""
-    cdef int64_t given[3][SPATIAL]
-    cdef int rank = <int>read_sizes(stride, given[0], SPATIAL)
-    cdef int dim, source
-    cdef int64_t tap, rest, kernel
-    read_sizes(padding, given[1], SPATIAL)
-    read_sizes(dilation, given[2], SPATIAL)
+    cdef Window window
+    cdef int dim
+    cdef int64_t tap, rest
+    read_window(&window, weight, stride, padding, dilation)
     for dim in range(SPATIAL):
-        source = dim - (SPATIAL - rank)
-        work.step[dim] = given[0][source] if source >= 0 else 1
+        work.step[dim] = window.stride[dim]
         work.places[dim] = places + dim * work.taps
     for tap in range(work.taps):
         rest = tap
         for dim in range(SPATIAL - 1, -1, -1):
-            source = dim - (SPATIAL - rank)
-            kernel = weight.sizes[source + 2] if source >= 0 else 1
-            places[dim * work.taps + tap] = (
-                rest % kernel * given[2][source] - given[1][source] if source >= 0 else 0)
-            rest //= kernel
+            places[dim * work.taps + tap] = (rest % window.kernel[dim] * window.dilation[dim]
+                                             - window.padding[dim])
+            rest //= window.kernel[dim]
     return 0
 
 

@@ -2,8 +2,20 @@
 
 from libc.stdint cimport int64_t
 
+cdef extern from "pixel_levels.h" nogil:
+    ctypedef struct aten_pixels:
+        void (*find)(const void** lines, const int64_t* places, int64_t count, void* out,
+                     int64_t* found, int64_t columns) noexcept nogil
+        void (*average_floats)(const void** lines, int64_t count, float divisor, void* out,
+                               int64_t columns) noexcept nogil
+        void (*average_doubles)(const void** lines, int64_t count, double divisor, void* out,
+                                int64_t columns) noexcept nogil
+    const aten_pixels* aten_pixels_of(bint is_double)
+
 cdef enum:
     SPATIAL = 3
+    # Elements of a window of pixels that are gone through together.
+    MOST_PIXELS = 64
 
 cdef struct Pool:
     int code
@@ -45,3 +57,28 @@ cdef inline void locate_pixel(const Pool* pool, int64_t pixel, int64_t* offset,
     pixel //= pool.results[1]
     place[0] = pixel % pool.results[0]
     offset[0] = pixel // pool.results[0] * pool.batch_stride
+
+
+cdef inline int64_t list_pixels(const Pool* pool, const char* image, int64_t item,
+                                const int64_t* place, const void** lines,
+                                int64_t* places) noexcept nogil:
+    """Where the elements of a window lie in the image, and in a plane if `places` is given; how many
+    they are, or -1 for more than MOST_PIXELS."""
+    cdef int64_t i, j, k, count = 0
+    i = pool.begins[0][place[0]]
+    while i < pool.ends[0][place[0]]:
+        j = pool.begins[1][place[1]]
+        while j < pool.ends[1][place[1]]:
+            k = pool.begins[2][place[2]]
+            while k < pool.ends[2][place[2]]:
+                if count == MOST_PIXELS:
+                    return -1
+                lines[count] = image + (i * pool.strides[0] + j * pool.strides[1]
+                                        + k * pool.strides[2]) * item
+                if places != NULL:
+                    places[count] = (i * pool.sizes[1] + j) * pool.sizes[2] + k
+                count += 1
+                k += pool.steps[2]
+            j += pool.steps[1]
+        i += pool.steps[0]
+    return count

@@ -20,17 +20,7 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, coun
 from aten._core.threads.parallel cimport Task, parallel_for
 from aten.backends.cpu.kernels.windows.maxima cimport find_lines, find_pixels
 
-cdef extern from "pixel_levels.h" nogil:
-    ctypedef struct aten_pixels:
-        void (*average_floats)(const void** lines, int64_t count, float divisor, void* out,
-                               int64_t columns) noexcept nogil
-        void (*average_doubles)(const void** lines, int64_t count, double divisor, void* out,
-                                int64_t columns) noexcept nogil
-    const aten_pixels* aten_pixels_of(bint is_double)
-
 cdef enum:
-    # Elements of a window of pixels that are gone through together.
-    MOST_PIXELS = 64
     # Elements looked at in one chunk of work for the threads, and from how many on other Python
     # threads may run meanwhile.
     GRAIN = 32768
@@ -452,18 +442,13 @@ cdef bint _average_together(const Pool* pool, const aten_pixels* loops, const Av
     """All channels of one pixel of the result, in registers; False where its window is too large, or
     elements are integers."""
     cdef const void* lines[MOST_PIXELS]
-    cdef int64_t i, j, k, count = 0
+    cdef int64_t count
     if Averaged is int64_t:
         return False
     else:
-        for i in range(pool.begins[0][place[0]], pool.ends[0][place[0]]):
-            for j in range(pool.begins[1][place[1]], pool.ends[1][place[1]]):
-                for k in range(pool.begins[2][place[2]], pool.ends[2][place[2]]):
-                    if count == MOST_PIXELS:
-                        return False
-                    lines[count] = (image + i * pool.strides[0] + j * pool.strides[1]
-                                    + k * pool.strides[2])
-                    count += 1
+        count = list_pixels(pool, <const char*>image, sizeof(Averaged), place, lines, NULL)
+        if count < 0:
+            return False
         if Averaged is float:
             loops.average_floats(lines, count, <float>divisor, out, pool.channels)
         else:

@@ -12,4 +12,14 @@ def convolve_in_registers(
     padding: Sequence[int],
     dilation: Sequence[int],
     groups: int,
+) -> None: ...
+def suits_registers(
+    input: Tensor,
+    weight: Tensor,
+    sizes: Sequence[int],
+    last: bool,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
 ) -> bool: ...

@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t, uint16_t, uint32_t
 from libc.string cimport memset
 
 from aten._core.base.device cimport CPU
-from aten._core.base.dtypes cimport BFLOAT16, FLOAT32
+from aten._core.base.dtypes cimport BFLOAT16
 from aten._core.base.sizes cimport read_sizes
 from aten._core.memory.storage cimport Storage, allocate
 from aten._core.tensor.tensor cimport Tensor
@@ -21,6 +21,8 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, coun
                                             data_pointer, require_memory)
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.matrix.gemm cimport has_tile_registers
+from aten.backends.cpu.kernels.windows.images cimport (SPATIAL, Image, Window, read_image,
+                                                        read_window)
 
 cdef extern from "convolution_registers.h" nogil:
     enum:
@@ -64,7 +66,6 @@ cdef extern from "convolution_registers.h" nogil:
     void aten_register_end()
 
 cdef enum:
-    SPATIAL = 3
     # The longest stride, and channels of the result below which too few are multiplied.
     MOST_STEP = 8
     FEWEST_OUTPUTS = 8
@@ -82,24 +83,15 @@ cdef enum:
     # Bytes of copies up to which images are copied before they are multiplied; at least one is.
     COPIED = 1 << 27
 
-cdef struct Layout:
-    # Elements: strides of a tensor (N, C, *) with three dimensions `*`.
-    int64_t batch, channel
-    int64_t sizes[SPATIAL]
-    int64_t strides[SPATIAL]
-
 cdef struct Registers:
-    const uint16_t* input
     const uint16_t* weight
     const float* bias
     uint16_t* out
-    Layout seen
-    Layout made
+    Image seen
+    Image made
     int64_t batch, groups, inputs, outputs, bias_step
-    int64_t kernel[SPATIAL]
-    int64_t step[SPATIAL]
-    int64_t padding[SPATIAL]
-    int64_t dilation[SPATIAL]
+    Window window
+    bint last               # whether channels are neighbours, and positions are not
     bint folds              # whether taps of a line are channels of the copy
     int64_t taps[SPATIAL]   # that are steps of the depth
     int64_t channels        # of the copy, in blocks of 32
@@ -128,42 +120,51 @@ def convolves_in_registers():
     return has_tile_registers()
 
 
+def suits_registers(Tensor input not None, Tensor weight not None, sizes, bint last, stride,
+                    padding, dilation, int64_t groups):
+    """Whether `convolve_in_registers` is for a convolution with a result of these sizes, of images with
+    neighbouring channels if `last` and row-major ones otherwise. False where the processor has no tile
+    registers, or other kernels are faster."""
+    cdef Registers work
+    if not has_tile_registers() or input.device_type != CPU:
+        return False
+    if input.dtype_code != BFLOAT16 or weight.dtype_code != BFLOAT16 or input.rank > 2 + SPATIAL:
+        return False
+    if input.count == 0 or weight.count == 0 or 0 in sizes:
+        return False
+    if last and input.sizes[1] > 1 and weight.sizes[1] == 1:
+        return False
+    _describe(&work, input, weight, groups)
+    work.last = last and weight.sizes[1] > 1
+    _read_sizes(work.made.sizes, sizes)
+    read_window(&work.window, weight, stride, padding, dilation)
+    return _is_suited(&work) and _lay_out(&work)
+
+
 def convolve_in_registers(Tensor input not None, Tensor weight not None, Tensor bias,
                           Tensor out not None, stride, padding, dilation, int64_t groups):
-    """Write the convolution of `input` to `out`, and say whether it is done; False where the processor
-    has no tile registers, or other kernels are faster.
+    """Write the convolution of `input` to `out`.
 
     All of bfloat16, but `bias` of float32; `weight` is row-major, and images have lines or channels that
-    are neighbours. The caller has checked sizes. Raises MemoryError.
+    are neighbours. The caller has checked sizes, and that `suits_registers` says so. Raises MemoryError.
     """
     cdef Registers work
     cdef Storage image, weights, offsets
-    if not has_tile_registers() or input.device_type != CPU:
-        return False
-    if not input.dtype_code == weight.dtype_code == out.dtype_code == BFLOAT16:
-        return False
-    if bias is not None and bias.dtype_code != FLOAT32:
-        return False
     for tensor in (input, weight, bias, out):
         require_memory(<TensorImpl>tensor)
-    if out.count == 0 or input.count == 0 or weight.count == 0:
-        return False
-    work.batch = input.sizes[0]
-    work.groups = groups
-    work.inputs = weight.sizes[1]
-    work.outputs = weight.sizes[0] // groups
-    _read_layout(&work.seen, input)
-    _read_layout(&work.made, out)
-    _read_window(&work, weight, stride, padding, dilation)
+    # Writing first, as reading may follow a change of memory.
+    work.out = <uint16_t*>data_pointer(out)
+    _describe(&work, input, weight, groups)
+    read_image(&work.seen, input)
+    read_image(&work.made, out)
+    read_window(&work.window, weight, stride, padding, dilation)
+    work.last = work.seen.channel_stride == 1 and work.inputs > 1
     if not (_is_suited(&work) and _lay_out(&work)):
-        return False
+        raise RuntimeError("convolution: tile registers are not for these windows")
     work.round = min(work.batch, max(<int64_t>1, <int64_t>COPIED // (groups * work.copied)))
     image = allocate(work.round * groups * work.copied + BLOCK * POSITION, CPU, -1)
     weights = allocate(groups * work.tiles * work.steps * ATEN_REGISTER_BYTES, CPU, -1)
     offsets = allocate(work.steps * sizeof(int64_t), CPU, -1)
-    # In this order: writing first, as reading may follow a change of memory.
-    work.out = <uint16_t*>data_pointer(out)
-    work.input = <const uint16_t*>const_data_pointer(input)
     work.weight = <const uint16_t*>const_data_pointer(weight)
     work.bias = NULL
     if bias is not None:
@@ -174,31 +175,23 @@ def convolve_in_registers(Tensor input not None, Tensor weight not None, Tensor 
     with nogil:
         _convolve(&work)
     count_write(out)
-    return True
 
 
-cdef void _read_layout(Layout* layout, TensorImpl tensor) noexcept:
+cdef void _describe(Registers* work, TensorImpl input, TensorImpl weight, int64_t groups) noexcept:
+    work.batch = input.sizes[0]
+    work.groups = groups
+    work.inputs = weight.sizes[1]
+    work.outputs = weight.sizes[0] // groups
+
+
+cdef int _read_sizes(int64_t* into, sizes) except -1:
+    """Those of spatial dimensions, of which there may be fewer."""
+    cdef int64_t given[2 + SPATIAL]
+    cdef int rank = <int>read_sizes(sizes, given, 2 + SPATIAL)
     cdef int dim, source
-    layout.batch = tensor.strides[0]
-    layout.channel = tensor.strides[1]
     for dim in range(SPATIAL):
-        source = tensor.rank - SPATIAL + dim
-        layout.sizes[dim] = tensor.sizes[source] if source >= 2 else 1
-        layout.strides[dim] = tensor.strides[source] if source >= 2 else 0
-
-
-cdef int _read_window(Registers* work, TensorImpl weight, stride, padding, dilation) except -1:
-    cdef int64_t given[3][SPATIAL]
-    cdef int rank = <int>read_sizes(stride, given[0], SPATIAL)
-    cdef int dim, source
-    read_sizes(padding, given[1], SPATIAL)
-    read_sizes(dilation, given[2], SPATIAL)
-    for dim in range(SPATIAL):
-        source = dim - (SPATIAL - rank)
-        work.kernel[dim] = weight.sizes[source + 2] if source >= 0 else 1
-        work.step[dim] = given[0][source] if source >= 0 else 1
-        work.padding[dim] = given[1][source] if source >= 0 else 0
-        work.dilation[dim] = given[2][source] if source >= 0 else 1
+        source = rank - SPATIAL + dim
+        into[dim] = given[source] if source >= 2 else 1
     return 0
 
 
@@ -206,26 +199,19 @@ cdef inline int64_t _blocks_of(int64_t channels) noexcept nogil:
     return (channels + ATEN_REGISTER_CHANNELS - 1) // ATEN_REGISTER_CHANNELS
 
 
-cdef inline bint _is_last(const Layout* layout, int64_t channels) noexcept nogil:
-    """Whether channels are neighbours, and positions are not."""
-    return layout.channel == 1 and channels > 1
-
-
 cdef bint _is_suited(Registers* work) noexcept:
     """Whether the copy has what registers need, and they multiply little that does not count."""
-    cdef int64_t lines = work.kernel[0] * work.kernel[1], across = work.kernel[2]
+    cdef int64_t lines = work.window.kernel[0] * work.window.kernel[1], across = work.window.kernel[2]
     cdef int64_t row = work.inputs * lines * across, apart, folded, steps
     cdef int dim
     for dim in range(SPATIAL):
-        if work.step[dim] > MOST_STEP:
+        if work.window.stride[dim] > MOST_STEP:
             return False
     if work.outputs < FEWEST_OUTPUTS or row < 2 or row >= LONGEST_ROW:
         return False
-    if not _is_last(&work.seen, work.inputs) and work.seen.strides[SPATIAL - 1] != 1:
-        return False
     apart = lines * across * _blocks_of(work.inputs)
     folded = lines * _blocks_of(work.inputs * across)
-    work.folds = folded < apart and not _is_last(&work.seen, work.inputs)
+    work.folds = folded < apart and not work.last
     steps = folded if work.folds else apart
     work.tiles = (work.outputs + ATEN_REGISTER_SIDE - 1) // ATEN_REGISTER_SIDE
     return (steps * ATEN_REGISTER_CHANNELS * work.tiles * ATEN_REGISTER_SIDE
@@ -241,15 +227,15 @@ cdef bint _lay_out(Registers* work) noexcept:
     work.copied = POSITION
     work.span = 0
     for dim in range(SPATIAL):
-        work.taps[dim] = work.kernel[dim]
+        work.taps[dim] = work.window.kernel[dim]
         if work.folds and dim == across:
-            work.channels *= work.kernel[dim]
+            work.channels *= work.window.kernel[dim]
             work.taps[dim] = 1
         memset(work.slot[dim], 0xff, sizeof(work.slot[dim]))
         count = reach = 0
         for tap in range(work.taps[dim]):
-            phase = tap * work.dilation[dim] % work.step[dim]
-            reach = max(reach, tap * work.dilation[dim] // work.step[dim])
+            phase = tap * work.window.dilation[dim] % work.window.stride[dim]
+            reach = max(reach, tap * work.window.dilation[dim] // work.window.stride[dim])
             if work.slot[dim][phase] < 0:
                 work.slot[dim][phase] = count
                 work.phase[dim][count] = phase
@@ -307,10 +293,10 @@ cdef void _place_steps(const Registers* work) noexcept nogil:
             rest //= work.taps[dim]
         image = place = 0
         for dim in range(SPATIAL):
-            reach = within[dim] * work.dilation[dim]
-            at = work.slot[dim][reach % work.step[dim]]
+            reach = within[dim] * work.window.dilation[dim]
+            at = work.slot[dim][reach % work.window.stride[dim]]
             image = image * work.phases[dim] + at
-            place = place * work.plane[dim] + reach // work.step[dim]
+            place = place * work.plane[dim] + reach // work.window.stride[dim]
         image = image * work.blocks + step % work.blocks
         work.offsets[step] = (image * work.positions + place) * POSITION
 
@@ -331,17 +317,18 @@ cdef void _copy_lines(void* context, int64_t begin, int64_t end) noexcept nogil:
         rest //= work.blocks
         x = work.phase[2][rest % work.phases[2]]
         rest //= work.phases[2]
-        y = y * work.step[1] + work.phase[1][rest % work.phases[1]] - work.padding[1]
+        y = y * work.window.stride[1] + work.phase[1][rest % work.phases[1]] - work.window.padding[1]
         rest //= work.phases[1]
-        z = z * work.step[0] + work.phase[0][rest % work.phases[0]] - work.padding[0]
+        z = z * work.window.stride[0] + work.phase[0][rest % work.phases[0]] - work.window.padding[0]
         image = rest // work.phases[0]
         if z < 0 or z >= work.seen.sizes[0] or y < 0 or y >= work.seen.sizes[1]:
             memset(to, 0, work.plane[2] * POSITION)
             continue
-        source = (work.input + (work.first + image // work.groups) * work.seen.batch
-                  + image % work.groups * work.inputs * work.seen.channel
+        source = (<const uint16_t*>work.seen.data
+                  + (work.first + image // work.groups) * work.seen.batch_stride
+                  + image % work.groups * work.inputs * work.seen.channel_stride
                   + z * work.seen.strides[0] + y * work.seen.strides[1])
-        if _is_last(&work.seen, work.inputs):
+        if work.last:
             _copy_run(work, source, block, x, <uint32_t*>to)
         else:
             _copy_line(work, source, block, x, <uint32_t*>to)
@@ -350,8 +337,8 @@ cdef void _copy_line(const Registers* work, const uint16_t* source, int64_t bloc
                      uint32_t* to) noexcept nogil:
     """A line of 32 channels of the copy; `source` is that of the first channel."""
     cdef aten_register_line line
-    cdef int64_t channel, index, taps = work.kernel[2] if work.folds else 1
-    line.step = work.step[2]
+    cdef int64_t channel, index, taps = work.window.kernel[2] if work.folds else 1
+    line.step = work.window.stride[2]
     line.length = work.seen.sizes[2]
     line.count = work.plane[2]
     line.to = to
@@ -359,8 +346,8 @@ cdef void _copy_line(const Registers* work, const uint16_t* source, int64_t bloc
         channel = block * ATEN_REGISTER_CHANNELS + index
         line.lines[index] = NULL
         if channel < work.channels:
-            line.lines[index] = source + channel // taps * work.seen.channel
-            line.places[index] = channel % taps * work.dilation[2] + phase - work.padding[2]
+            line.lines[index] = source + channel // taps * work.seen.channel_stride
+            line.places[index] = channel % taps * work.window.dilation[2] + phase - work.window.padding[2]
     aten_register_copy_line(&line)
 
 
@@ -371,8 +358,8 @@ cdef void _copy_run(const Registers* work, const uint16_t* source, int64_t block
     cdef int64_t channel = block * ATEN_REGISTER_CHANNELS
     run.line = source + channel
     run.channels = min(<int64_t>ATEN_REGISTER_CHANNELS, work.channels - channel)
-    run.place = phase - work.padding[2]
-    run.step = work.step[2]
+    run.place = phase - work.window.padding[2]
+    run.step = work.window.stride[2]
     run.apart = work.seen.strides[2]
     run.length = work.seen.sizes[2]
     run.count = work.plane[2]
@@ -382,7 +369,7 @@ cdef void _copy_run(const Registers* work, const uint16_t* source, int64_t block
 
 cdef inline int64_t _offset_of(const Registers* work, int64_t tap, int64_t channel) noexcept nogil:
     """Where the weight of a channel of the copy lies in a row of weights; -1 for what fills it up."""
-    cdef int64_t across = work.kernel[2], lines = work.kernel[0] * work.kernel[1]
+    cdef int64_t across = work.window.kernel[2], lines = work.window.kernel[0] * work.window.kernel[1]
     if channel >= work.channels:
         return -1
     if work.folds:
@@ -396,7 +383,7 @@ cdef void _pack_weights(void* context, int64_t begin, int64_t end) noexcept nogi
     cdef int64_t index, group, tile, block, channel, tap, place
     cdef int64_t taps = work.steps // work.blocks
     cdef aten_register_weights some
-    some.row = work.inputs * work.kernel[0] * work.kernel[1] * work.kernel[2]
+    some.row = work.inputs * work.window.kernel[0] * work.window.kernel[1] * work.window.kernel[2]
     some.neighbours = 0
     for index in range(begin, end):
         block = index % work.blocks
@@ -463,11 +450,11 @@ cdef void _multiply_stretch(const Registers* work, int64_t image, int64_t first,
     if work.bias != NULL:
         block.bias = work.bias + (group * work.outputs + channel) * work.bias_step
     block.bias_step = work.bias_step
-    block.out = (work.out + (work.first + image // work.groups) * work.made.batch
-                 + (group * work.outputs + channel) * work.made.channel)
-    block.out_channel = work.made.channel
+    block.out = (work.out + (work.first + image // work.groups) * work.made.batch_stride
+                 + (group * work.outputs + channel) * work.made.channel_stride)
+    block.out_channel = work.made.channel_stride
     block.out_position = work.made.strides[2]
-    block.last = _is_last(&work.made, work.outputs)
+    block.last = work.made.channel_stride == 1 and work.outputs > 1
     for index in range((last - first + BLOCK - 1) // BLOCK):
         position = first + index * BLOCK
         block.image = work.image + image * work.copied + position * POSITION

@@ -11,11 +11,8 @@ from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.windows.channels_last import convolve_last, suits_last
 from aten.backends.cpu.kernels.windows.convolution import convolve
-from aten.backends.cpu.kernels.windows.pairs import convolve_pairs
-from aten.backends.cpu.kernels.windows.registers import (
-    convolve_in_registers,
-    convolves_in_registers,
-)
+from aten.backends.cpu.kernels.windows.pairs import convolve_pairs, suits_pairs
+from aten.backends.cpu.kernels.windows.registers import convolve_in_registers, suits_registers
 from aten.backends.cpu.kernels.windows.weight_gradient import weigh
 from aten.ops.definition import op
 from aten.ops.memory_order import suggested_format
@@ -75,7 +72,7 @@ def convolution(
     if input.dtype.name == "complex32":
         return through_complex64(input, weight, bias, window)
     if input.dtype.name in _HALVES:
-        return _through_float32(input, weight, bias, window)
+        return _of_halves(input, weight, bias, window)
     stride, padding, dilation = window[:3]
     check_dtype(input.dtype, transposed or max(dilation) > 1)
     given = input
@@ -160,26 +157,33 @@ def _is_like(residual: Tensor, input: Tensor, sizes: Sequence[int]) -> bool:
     )
 
 
-def _through_float32(input: Tensor, weight: Tensor, bias: Tensor | None, window: Window) -> Tensor:
+def _of_halves(input: Tensor, weight: Tensor, bias: Tensor | None, window: Window) -> Tensor:
     """A convolution of half types, whose sums are rounded once."""
     if input.dtype.name == "bfloat16" and not window.transposed:
-        sizes = checked_sizes(input, weight, bias, window)
-        exact = bias if bias is None else bias.to(_FLOAT32)
-        if convolves_in_registers():
-            format = _LAST if suggested_format(input) is _LAST else _ROW_MAJOR
-            out: Tensor = ops.aten.empty.memory_format(
-                sizes, dtype=input.dtype, memory_format=format
-            )
-            given = (input.contiguous(memory_format=format), weight.contiguous(), exact, out)
-            if convolve_in_registers(*given, *window[:3], window.groups):
-                return in_order(out, input, weight)
-        out = ops.aten.empty.memory_format(sizes, dtype=input.dtype)
-        given = (input.contiguous(), weight.contiguous(), exact, out)
-        if convolve_pairs(*given, *window[:3], window.groups):
-            return in_order(out, input, weight)
+        multiplied = _in_brains(input, weight, bias, window)
+        if multiplied is not None:
+            return multiplied
     wide = [one if one is None else one.to(_FLOAT32) for one in (input, weight, bias)]
     narrow: Tensor = ops.aten.convolution.default(*wide, *window).to(input.dtype)
     return narrow
+
+
+def _in_brains(input: Tensor, weight: Tensor, bias: Tensor | None, window: Window) -> Tensor | None:
+    """A convolution of bfloat16 by the processor's own products, where there are kernels for it."""
+    sizes = checked_sizes(input, weight, bias, window)
+    given = (*window[:3], window.groups)
+    last = suggested_format(input) is _LAST
+    if suits_registers(input, weight, sizes, last, *given):
+        convolve_brains, format = convolve_in_registers, _LAST if last else _ROW_MAJOR
+    elif suits_pairs(input, weight, sizes, window.groups):
+        convolve_brains, format = convolve_pairs, _ROW_MAJOR
+    else:
+        return None
+    out: Tensor = ops.aten.empty.memory_format(sizes, dtype=input.dtype, memory_format=format)
+    wide_bias = bias if bias is None else bias.to(_FLOAT32)
+    images = input.contiguous(memory_format=format)
+    convolve_brains(images, weight.contiguous(), wide_bias, out, *given)
+    return in_order(out, input, weight)
 
 
 @op
