@@ -37,6 +37,11 @@ def delivered(name: str, out: Tensor | None, drawn: Tensor) -> Tensor:
     return out
 
 
+# Of what weights are refused.
+UNFIT_WEIGHTS = "multinomial: expected weights that are finite and at least 0"
+NO_WEIGHTS = "multinomial: expected each row of weights to have a positive sum"
+
+
 @op("bernoulli")
 def bernoulli(
     self: Tensor, *, generator: Generator | None = None, out: Tensor | None = None
@@ -167,7 +172,7 @@ def multinomial(
     that are negative, not finite or all zero, and for more samples than there are to draw.
     """
     check_sampling(self, num_samples, replacement, out)
-    drawn = sampled(self, num_samples, replacement, generator, _running_sums)
+    drawn = sampled(self, num_samples, replacement, generator, _check_weights, _shares)
     return delivered("multinomial", out, drawn)
 
 
@@ -176,27 +181,27 @@ def sampled(
     num_samples: int,
     replacement: bool,
     generator: Generator | None,
-    running_sums: Callable[[Tensor], Tensor],
+    check_weights: Callable[[Tensor], None],
+    shares: Callable[[Tensor], Tensor],
 ) -> Tensor:
-    """What `multinomial` gives; `running_sums` are those of each row of a matrix."""
+    """What `multinomial` gives; `check_weights` raises for weights that are refused, `shares` are
+    the running sums of each row of a matrix, divided by the last, float64."""
     sizes = (*self.shape[:-1], num_samples)
     if 0 in sizes:
         return self.new_empty(sizes, dtype=_INT64)
-    ops.aten._assert_async.msg(
-        self.ge(0).logical_and(self.lt(float("inf"))).all(),
-        "multinomial: expected weights that are finite and at least 0",
-    )
-    ops.aten._assert_async.msg(
-        self.sum((-1,)).gt(0).all(),
-        "multinomial: expected each row of weights to have a positive sum",
-    )
+    check_weights(self)
     if replacement and num_samples > 1:
         rows = self.reshape((-1, self.shape[-1]))
-        return _places(running_sums(rows), num_samples, generator).reshape(sizes)
+        return _places(shares(rows), num_samples, generator).reshape(sizes)
     keys = self.div(ops.aten.exponential_(ops.aten.empty_like(self), generator=generator))
     if num_samples == 1:
         return keys.argmax(-1, keepdim=True)
     return _indices_of_largest(keys, num_samples)
+
+
+def _check_weights(self: Tensor) -> None:
+    ops.aten._assert_async.msg(self.ge(0).logical_and(self.lt(float("inf"))).all(), UNFIT_WEIGHTS)
+    ops.aten._assert_async.msg(self.sum((-1,)).gt(0).all(), NO_WEIGHTS)
 
 
 def check_sampling(self: Tensor, num_samples: int, replacement: bool, out: Tensor | None) -> None:
@@ -226,23 +231,27 @@ def _indices_of_largest(keys: Tensor, count: int) -> Tensor:
     return order.narrow(-1, 0, count).contiguous()
 
 
-def _places(sums: Tensor, count: int, generator: Generator | None) -> Tensor:
-    """Where uniform numbers fall among the running sums of the weights: (rows, count)."""
-    sums = (sums / sums.narrow(-1, -1, 1)).to(_FLOAT64)
-    # What the weights were seen to be they may not be any more.
-    within = sums.narrow(-1, 0, sums.shape[-1] - 1)
-    sums = ops.aten.cat([within, within.new_ones((sums.shape[0], 1))], -1)
+def _places(shares: Tensor, count: int, generator: Generator | None) -> Tensor:
+    """Where uniform numbers fall among the shares of a row: (rows, count)."""
     drawn = ops.prims.uniform(
-        (sums.shape[0], count),
+        (shares.shape[0], count),
         low=0.0,
         high=1.0,
         dtype=_FLOAT64,
-        device=sums.device,
+        device=shares.device,
         stride=(count, 1),
         generator=generator,
     )
-    return ops.aten.searchsorted(sums, drawn)
+    return ops.aten.searchsorted(shares, drawn)
 
 
-def _running_sums(rows: Tensor) -> Tensor:
-    return (rows.float() if rows.itemsize < 4 else rows).cumsum(-1)
+def _shares(rows: Tensor) -> Tensor:
+    return shares_of((rows.float() if rows.itemsize < 4 else rows).cumsum(-1))
+
+
+def shares_of(sums: Tensor) -> Tensor:
+    """Running sums, divided by the last one, which becomes 1 whatever it is."""
+    divided = (sums / sums.narrow(-1, -1, 1)).to(_FLOAT64)
+    # What the weights were seen to be they may not be any more.
+    within = divided.narrow(-1, 0, divided.shape[-1] - 1)
+    return ops.aten.cat([within, within.new_ones((divided.shape[0], 1))], -1)

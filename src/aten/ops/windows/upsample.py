@@ -52,22 +52,22 @@ def passes(
     self: Tensor,
     output_size: Sequence[int],
     resize: Callable[[Tensor, int, int, int], Tensor],
-    resize_planes: Callable[[Tensor], Tensor] | None = None,
+    resize_planes: Callable[[Tensor, int], Tensor] | None = None,
 ) -> Tensor:
     """`resize(image, dim, wanted, place)` along every dimension, the last one first.
 
-    `resize_planes(image)` does so along the last two, where they lie last in memory. Runs on the
-    elements in the order in which they lie, so that results have it, too.
+    `resize_planes(image, dim)` does so along `dim` and the one behind it. Runs on the elements in
+    the order in which they lie, so that results have it, too.
     """
-    rank = len(output_size)
+    rank = left = len(output_size)
     behind = suggested_format(self) is not None
     image = self.permute(0, *range(2, rank + 2), 1) if behind else self
-    left = rank
-    if resize_planes is not None and not behind and rank >= 2:
-        image = resize_planes(image)
+    first = 1 if behind else 2
+    if resize_planes is not None and rank >= 2:
         left -= 2
+        image = resize_planes(image, first + left)
     for place in range(left - 1, -1, -1):
-        image = resize(image, place + (1 if behind else 2), output_size[place], place)
+        image = resize(image, first + place, output_size[place], place)
     return image.permute(0, rank + 1, *range(1, rank + 1)) if behind else image
 
 
@@ -82,19 +82,31 @@ def _copies_pixels(self: Tensor, output_size: Sequence[int]) -> bool:
     return order is not None and self.shape[1] > 3 and self.is_contiguous(order)
 
 
-def _nearest(
+def places_of(
     name: str, self: Tensor, output_size: Sequence[int], factors: Factors, exact: bool
-) -> Tensor:
+) -> list[Tensor]:
+    """The nearest element of each result, in each dimension.
+
+    Raises RuntimeError for sizes, NotImplementedError for dtypes that do not go together.
+    """
     _check(name, self, output_size, len(factors))
     if not self.is_floating_point() and self.dtype.name != "uint8":
         raise refusal("compute_indices_weights_nearest", self.dtype)
     whole = not exact and _copies_pixels(self, output_size)
     real = "float64" if self.dtype.name == "float64" and not whole else "float32"
+    return [
+        for_results(nearest_places, size, wanted, factor, exact, whole, real)
+        for size, wanted, factor in zip(self.shape[2:], output_size, factors, strict=True)
+    ]
+
+
+def _nearest(
+    name: str, self: Tensor, output_size: Sequence[int], factors: Factors, exact: bool
+) -> Tensor:
+    places = places_of(name, self, output_size, factors, exact)
 
     def resize(image: Tensor, dim: int, wanted: int, place: int) -> Tensor:
-        options = (factors[place], exact, whole, real)
-        places = for_results(nearest_places, image.shape[dim], wanted, *options)
-        return ops.aten.index_select.default(image, dim, places.to(image.device))
+        return ops.aten.index_select.default(image, dim, places[place].to(image.device))
 
     return passes(self, output_size, resize)
 

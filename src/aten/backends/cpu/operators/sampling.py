@@ -8,16 +8,19 @@ from aten._core.base.device import device, layout
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.random.generator import Generator
 from aten._core.tensor.tensor import Tensor
-from aten.backends.cpu.kernels.folding.accumulating import running_sums
+from aten.backends.cpu.kernels.folding.accumulating import flaw_of_weights, running_shares
 from aten.backends.cpu.operators.random import fill, given_or_default
 from aten.ops.definition import op
 from aten.ops.random.random_factory import empty_permutation
 from aten.ops.random.sampling import (
+    NO_WEIGHTS,
+    UNFIT_WEIGHTS,
     check_poisson,
     check_sampling,
     checked_binomial,
     delivered,
     sampled,
+    shares_of,
 )
 from aten.registry import ops
 
@@ -59,21 +62,29 @@ def multinomial(
     out: Tensor | None = None,
 ) -> Tensor:
     check_sampling(self, num_samples, replacement, out)
-    drawn = sampled(self, num_samples, replacement, generator, _running_sums)
+    drawn = sampled(self, num_samples, replacement, generator, _check_weights, _shares)
     return delivered("multinomial", out, drawn)
 
 
-def _running_sums(rows: Tensor) -> Tensor:
-    """Sums one after the other, each rounded to the type of the rows."""
-    if rows.dtype.name == "bfloat16":
-        rows = rows.float()
-    made: Tensor = ops.aten.empty.memory_format(rows.shape, dtype=rows.dtype)
-    if rows.dtype.name in ("float32", "float64"):
-        running_sums(rows.contiguous(), made)
-        return made
-    made.copy_(rows)
-    for place in range(1, rows.shape[-1]):
-        made.select(-1, place).add_(made.select(-1, place - 1))
+def _check_weights(self: Tensor) -> None:
+    flaw = flaw_of_weights(_wide(self).contiguous())
+    if flaw:
+        raise RuntimeError(UNFIT_WEIGHTS if flaw == 1 else NO_WEIGHTS)
+
+
+def _wide(weights: Tensor) -> Tensor:
+    return weights.float() if weights.itemsize < 4 else weights
+
+
+def _shares(rows: Tensor) -> Tensor:
+    """Of sums one after the other, each rounded to the type of the rows."""
+    if rows.dtype.name == "float16":
+        made = rows.clone()
+        for place in range(1, rows.shape[-1]):
+            made.select(-1, place).add_(made.select(-1, place - 1))
+        return shares_of(made)
+    made = ops.aten.empty.memory_format(rows.shape, dtype=_FLOAT64)
+    running_shares(_wide(rows).contiguous(), made)
     return made
 
 

@@ -190,39 +190,86 @@ def log_sums_of_exponentials(Tensor given not None, Tensor out not None, int dim
         run_walk(&walk, max(GRAIN // max(row.length, 1), 1))
 
 
-cdef void _add_up(const Real* given, Real* out, int64_t rows, int64_t length) noexcept nogil:
+cdef void _share_out(const Real* given, double* out, int64_t rows, int64_t length) noexcept nogil:
     cdef int64_t row, at
-    cdef Real sum
+    cdef Real sum, running
     for row in range(rows):
-        sum = 0
+        sum = running = 0
         for at in range(length):
             sum += given[row * length + at]
-            out[row * length + at] = sum
+        for at in range(length - 1):
+            running += given[row * length + at]
+            out[row * length + at] = <double>(running / sum)
+        # What the weights were seen to be they may not be any more.
+        out[row * length + length - 1] = 1
 
 
-def running_sums(Tensor given not None, Tensor out not None):
-    """out[…, i] = given[…, 0] + … + given[…, i], one after the other, each sum rounded.
+cdef bint _are_rows(Tensor given):
+    return ((given.dtype_code == FLOAT32 or given.dtype_code == FLOAT64) and given.rank > 0
+            and given.contiguous and given.device_type != META)
 
-    Both are float32 or both float64, row-major and of one shape. Raises ValueError for other
-    operands.
+
+def running_shares(Tensor given not None, Tensor out not None):
+    """out[…, i] = (given[…, 0] + … + given[…, i]) / sum of the row, and 1 at its end.
+
+    `given`, float32 or float64, is added up one after the other, each sum and quotient rounded;
+    `out` is float64, both are row-major and of one shape. Raises ValueError for other operands.
     """
-    cdef char* target
+    cdef double* target
     cdef const char* source
     cdef int64_t length, rows
-    if (given.dtype_code != out.dtype_code or given.rank == 0 or given.count != out.count
-            or (given.dtype_code != FLOAT32 and given.dtype_code != FLOAT64)
-            or not given.contiguous or not out.contiguous
-            or given.device_type == META or out.device_type == META):
-        raise ValueError("running_sums: expected row-major tensors of float32 or float64")
+    if (not _are_rows(given) or not _are_rows(out) or out.dtype_code != FLOAT64
+            or given.count != out.count):
+        raise ValueError("running_shares: expected row-major tensors of float32 or float64")
     if given.count == 0:
         return
-    target = data_pointer(out)
+    target = <double*>data_pointer(out)
     source = const_data_pointer(given)
     length = given.sizes[given.rank - 1]
     rows = given.count // length
     with nogil:
         if given.dtype_code == FLOAT32:
-            _add_up(<const float*>source, <float*>target, rows, length)
+            _share_out(<const float*>source, target, rows, length)
         else:
-            _add_up(<const double*>source, <double*>target, rows, length)
+            _share_out(<const double*>source, target, rows, length)
     count_write(out)
+
+
+cdef int _flaw_of(const Real* given, int64_t rows, int64_t length) noexcept nogil:
+    cdef int64_t row, at
+    cdef int flaw = 0
+    cdef bint fits, some
+    for row in range(rows):
+        some = False
+        fits = True
+        for at in range(length):
+            fits &= 0 <= given[row * length + at] < INFINITY
+            some |= given[row * length + at] > 0
+        if not fits:
+            return 1
+        if not some:
+            flaw = 2
+    return flaw
+
+
+def flaw_of_weights(Tensor given not None):
+    """1 where a number is negative or not finite, 2 where a row has nothing but zeros, else 0.
+
+    `given` is row-major float32 or float64. Raises ValueError for other operands.
+    """
+    cdef const char* source
+    cdef int64_t length, rows
+    cdef int flaw
+    if not _are_rows(given):
+        raise ValueError("flaw_of_weights: expected a row-major tensor of float32 or float64")
+    if given.count == 0:
+        return 2 if given.sizes[given.rank - 1] == 0 else 0
+    source = const_data_pointer(given)
+    length = given.sizes[given.rank - 1]
+    rows = given.count // length
+    with nogil:
+        if given.dtype_code == FLOAT32:
+            flaw = _flaw_of(<const float*>source, rows, length)
+        else:
+            flaw = _flaw_of(<const double*>source, rows, length)
+    return flaw

@@ -39,6 +39,11 @@ cdef extern from "../moving/halves.h" nogil:
     float aten_widen_half(uint16_t half)
     uint16_t aten_round_half(float value)
 
+cdef extern from "../moving/half_runs.h" nogil:
+    # Numbers of the first added to those of the second.
+    void aten_add_brains_to(const uint16_t*, uint16_t*, int64_t)
+    void aten_add_halves_to(const uint16_t*, uint16_t*, int64_t)
+
 cdef enum:
     # From as many points on, other Python threads may run.
     GRAIN = 16384
@@ -231,41 +236,67 @@ cdef inline float _widened(const uint16_t* half, bint is_brain) noexcept nogil:
     return aten_widen_brain(half[0]) if is_brain else aten_widen_half(half[0])
 
 
+cdef inline void _fold_half(uint16_t* base, const uint16_t* other, int fold,
+                            bint is_brain) noexcept nogil:
+    cdef float value = _folded(_widened(base, is_brain), _widened(other, is_brain), fold)
+    base[0] = aten_round_brain(value) if is_brain else aten_round_half(value)
+
+
 cdef inline void _fold_halves_by(char** data, int64_t n0, const int64_t* s0, int64_t n1,
                                  const int64_t* s1, const Way* way, int fold,
                                  bint is_brain) noexcept nogil:
-    """Half types, each result rounded; sums of complex ones are two."""
+    """Half types, each result rounded."""
+    cdef int64_t row, place, step = way.step, choices = way.choices, wild = 0
+    cdef int64_t base_step = s0[BASE], index_step = s0[INDEX], other_step = s0[OTHER]
+    cdef char* base
+    cdef char* index
+    cdef char* other
+    for row in range(n1):
+        base = data[BASE] + row * s1[BASE]
+        index = data[INDEX] + row * s1[INDEX]
+        other = data[OTHER] + row * s1[OTHER]
+        if index_step != 0:
+            for place in range(n0):
+                _fold_half(<uint16_t*>(base + place * base_step + step * _chosen(
+                               index + place * index_step, choices, True, &wild)),
+                           <const uint16_t*>(other + place * other_step), fold, is_brain)
+            continue
+        base += step * _chosen(index, choices, True, &wild)
+        if fold == SUM and base_step == other_step == sizeof(uint16_t):
+            if is_brain:
+                aten_add_brains_to(<const uint16_t*>other, <uint16_t*>base, n0)
+            else:
+                aten_add_halves_to(<const uint16_t*>other, <uint16_t*>base, n0)
+            continue
+        for place in range(n0):
+            _fold_half(<uint16_t*>(base + place * base_step),
+                       <const uint16_t*>(other + place * other_step), fold, is_brain)
+    _report(way, wild)
+
+
+cdef void _fold_complex_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1,
+                               const int64_t* s1, const Way* way) noexcept nogil:
+    """Sums, of real and of imaginary parts."""
     cdef int64_t row, place, wild = 0
     cdef uint16_t* base
     cdef const uint16_t* other
-    cdef float value
-    cdef int part, parts = 2 if way.code == COMPLEX32 else 1
     for row in range(n1):
-        if s0[INDEX] == 0 and s0[BASE] == s0[OTHER] == sizeof(uint16_t) and parts == 1:
-            base = <uint16_t*>(data[BASE] + row * s1[BASE] + way.step * _chosen(
-                data[INDEX] + row * s1[INDEX], way.choices, True, &wild))
-            other = <const uint16_t*>(data[OTHER] + row * s1[OTHER])
-            for place in range(n0):
-                value = _folded(_widened(base + place, is_brain),
-                                _widened(other + place, is_brain), fold)
-                base[place] = aten_round_brain(value) if is_brain else aten_round_half(value)
-            continue
         for place in range(n0):
             base = <uint16_t*>(
                 data[BASE] + row * s1[BASE] + place * s0[BASE] + way.step * _chosen(
                     data[INDEX] + row * s1[INDEX] + place * s0[INDEX], way.choices, True, &wild))
             other = <const uint16_t*>(data[OTHER] + row * s1[OTHER] + place * s0[OTHER])
-            for part in range(parts):
-                value = _folded(_widened(base + part, is_brain), _widened(other + part, is_brain),
-                                fold)
-                base[part] = aten_round_brain(value) if is_brain else aten_round_half(value)
+            _fold_half(base, other, way.fold, False)
+            _fold_half(base + 1, other + 1, way.fold, False)
     _report(way, wild)
 
 
 cdef void _fold_halves(char** data, int64_t n0, const int64_t* s0, int64_t n1, const int64_t* s1,
                        const Way* way) noexcept nogil:
     # A loop of its own for the one that is common.
-    if way.code == BFLOAT16 and way.fold == SUM:
+    if way.code == COMPLEX32:
+        _fold_complex_halves(data, n0, s0, n1, s1, way)
+    elif way.code == BFLOAT16 and way.fold == SUM:
         _fold_halves_by(data, n0, s0, n1, s1, way, SUM, True)
     elif way.code == BFLOAT16:
         _fold_halves_by(data, n0, s0, n1, s1, way, way.fold, True)

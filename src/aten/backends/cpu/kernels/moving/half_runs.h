@@ -1,4 +1,4 @@
-/* Runs of neighbouring numbers of half types and of float, one type made the other.
+/* Runs of neighbouring numbers of half types and of float, one type made the other, and runs added.
 
    A compiler vectorizes the loops for each level of instructions; every element is what `halves.h`
    makes of it. */
@@ -18,11 +18,20 @@
         for (i = 0; i < count; i++)                                                                \
             to[i] = aten_##name(from[i]);                                                          \
     }
+#define ATEN_HALF_SUM(target, level, name, half)                                                   \
+    static target void aten_##name##s_##level(const uint16_t *from, uint16_t *to, int64_t count)   \
+    {                                                                                              \
+        int64_t i;                                                                                 \
+        for (i = 0; i < count; i++)                                                                \
+            to[i] = aten_round_##half(aten_widen_##half(to[i]) + aten_widen_##half(from[i]));      \
+    }
 #define ATEN_HALF_RUNS_OF(target, level)                                                           \
     ATEN_HALF_RUN(target, level, widen_brain, uint16_t, float)                                     \
     ATEN_HALF_RUN(target, level, round_brain, float, uint16_t)                                     \
     ATEN_HALF_RUN(target, level, widen_half, uint16_t, float)                                      \
-    ATEN_HALF_RUN(target, level, round_half, float, uint16_t)
+    ATEN_HALF_RUN(target, level, round_half, float, uint16_t)                                      \
+    ATEN_HALF_SUM(target, level, add_brain, brain)                                                 \
+    ATEN_HALF_SUM(target, level, add_half, half)
 
 ATEN_HALF_RUNS_OF(, 16)
 #if defined(__x86_64__)
@@ -40,27 +49,38 @@ ATEN_HALF_RUNS_OF(
 #define ATEN_HALF_RUN_BY_LEVEL(name) aten_##name##s_16(from, to, count);
 #endif
 
-static void aten_widen_brains_of(const uint16_t *from, float *to, int64_t count)
+static inline void aten_widen_brains_of(const uint16_t *from, float *to, int64_t count)
 {
     ATEN_HALF_RUN_BY_LEVEL(widen_brain)
 }
 
-static void aten_round_brains_of(const float *from, uint16_t *to, int64_t count)
+static inline void aten_round_brains_of(const float *from, uint16_t *to, int64_t count)
 {
     ATEN_HALF_RUN_BY_LEVEL(round_brain)
 }
 
-static void aten_widen_halves_of(const uint16_t *from, float *to, int64_t count)
+static inline void aten_widen_halves_of(const uint16_t *from, float *to, int64_t count)
 {
     ATEN_HALF_RUN_BY_LEVEL(widen_half)
 }
 
-static void aten_round_halves_of(const float *from, uint16_t *to, int64_t count)
+static inline void aten_round_halves_of(const float *from, uint16_t *to, int64_t count)
 {
     ATEN_HALF_RUN_BY_LEVEL(round_half)
 }
 
+static inline void aten_add_brains_to(const uint16_t *from, uint16_t *to, int64_t count)
+{
+    ATEN_HALF_RUN_BY_LEVEL(add_brain)
+}
+
+static inline void aten_add_halves_to(const uint16_t *from, uint16_t *to, int64_t count)
+{
+    ATEN_HALF_RUN_BY_LEVEL(add_half)
+}
+
 #undef ATEN_HALF_RUN
+#undef ATEN_HALF_SUM
 #undef ATEN_HALF_RUNS_OF
 #undef ATEN_HALF_RUN_BY_LEVEL
 

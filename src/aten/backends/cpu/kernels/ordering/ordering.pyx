@@ -10,7 +10,7 @@ share the rows, or the work on a long one.
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from aten._core.base.device cimport CPU, META, PRESERVE_FORMAT
 from aten._core.base.dtypes cimport (BFLOAT16, BOOL, FLOAT16, INT16, INT64, INT8, UINT16, UINT32,
@@ -51,6 +51,9 @@ cdef enum:
     # Rows whose elements lie side by side in memory are read together, so many, of so many keys.
     ABREAST = 16
     KEYS_ABREAST = 1 << 15
+    # Elements of one byte, and tables that they are counted in.
+    BYTES = 256
+    TABLES = 4
     # Rows longer than this are sorted by digits even where a shorter row's equals go unstably.
     LONG = 1 << 15
 
@@ -504,6 +507,72 @@ cdef void _write_runs(const Runs* runs, char* values, int64_t* inverse,
         begin = runs.ends[run] + 1
 
 
+cdef struct Bytes:
+    # Which elements of a byte there are: `sign` makes keys of them.
+    const uint8_t* source
+    int64_t step
+    int64_t count
+    uint8_t sign
+    int64_t occurrences[BYTES]  # of each key
+
+
+cdef void _count_bytes(Bytes* bytes) noexcept nogil:
+    cdef int64_t apart[TABLES][BYTES]
+    cdef int64_t at, whole = bytes.count - bytes.count % TABLES
+    cdef int table, key
+    cdef const uint8_t* source = bytes.source
+    cdef int64_t step = bytes.step
+    memset(apart, 0, sizeof(apart))
+    at = 0
+    while at < whole:
+        # What follows each other is often alike: in a table of its own it need not wait.
+        for table in range(TABLES):
+            apart[table][source[(at + table) * step] ^ bytes.sign] += 1
+        at += TABLES
+    for at in range(whole, bytes.count):
+        apart[0][source[at * step] ^ bytes.sign] += 1
+    for key in range(BYTES):
+        bytes.occurrences[key] = 0
+        for table in range(TABLES):
+            bytes.occurrences[key] += apart[table][key]
+
+
+cdef object _unique_bytes(Tensor flat, bint is_signed, bint inverse, bint counts):
+    """As `unique`, of elements of one byte: they are counted."""
+    cdef Bytes bytes
+    cdef Tensor values, places, found
+    cdef int64_t size = 0, run = 0, at
+    cdef int64_t runs[BYTES]
+    cdef int64_t* written
+    cdef int key
+    bytes.source = <const uint8_t*>const_data_pointer(flat)
+    bytes.step = flat.strides[0]
+    bytes.count = flat.count
+    bytes.sign = 0x80 if is_signed else 0
+    with nogil:
+        _count_bytes(&bytes)
+    for key in range(BYTES):
+        runs[key] = size
+        size += bytes.occurrences[key] != 0
+    values = make_contiguous(flat.dtype_code, 1, &size, flat.device_type, flat.device_index)
+    run = size if counts else 0
+    found = make_contiguous(INT64, 1, &run, flat.device_type, flat.device_index)
+    run = flat.count if inverse else 0
+    places = make_contiguous(INT64, 1, &run, flat.device_type, flat.device_index)
+    for key in range(BYTES):
+        if bytes.occurrences[key]:
+            (<uint8_t*>values.storage.data)[runs[key]] = <uint8_t>key ^ bytes.sign
+            if counts:
+                (<int64_t*>found.storage.data)[runs[key]] = bytes.occurrences[key]
+    if inverse:
+        # Others may have changed elements meanwhile: what was not there is in the place of what follows.
+        written = <int64_t*>places.storage.data
+        with nogil:
+            for at in range(bytes.count):
+                written[at] = min(runs[bytes.source[at * bytes.step] ^ bytes.sign], size - 1)
+    return values, places, found
+
+
 def unique(Tensor flat not None, bint inverse, bint counts):
     """The different elements of a vector in order; each one's place among them, int64; and how
     often they occur, int64. What is not asked for is empty.
@@ -517,6 +586,8 @@ def unique(Tensor flat not None, bint inverse, bint counts):
     if (describe_keys(&runs.order, flat.dtype_code, False) < 0 or flat.device_type == META
             or flat.rank != 1):
         raise ValueError("unique: expected a vector of elements with an order")
+    if runs.order.width == 1:
+        return _unique_bytes(flat, flat.dtype_code == INT8, inverse, counts)
     runs.source = <char*>const_data_pointer(flat)
     runs.step = flat.strides[0] * runs.order.width
     runs.count = flat.count

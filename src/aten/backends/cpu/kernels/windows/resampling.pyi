@@ -12,6 +12,8 @@ def weigh(
 def weigh_planes(
     input: Tensor,
     out: Tensor,
+    dim: int,
     across: tuple[Tensor, Tensor, Tensor],
     down: tuple[Tensor, Tensor, Tensor],
 ) -> None: ...
+def repeat_planes(input: Tensor, out: Tensor, across: Tensor, down: Tensor) -> None: ...

@@ -1,14 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: cdivision=True
-"""Resampling: weighted sums of neighbours along one dimension.
+"""Resampling: weighted sums of neighbours along one dimension, and elements repeated along two.
 
 Lines of the result are shared out over the threads; each is computed alone.
 """
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
-from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT16, UINT8, dtype_from_code
+from aten._core.base.bounded cimport within
+from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT16, INT64, UINT8, dtype_from_code, item_size
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
                                             data_pointer, require_memory)
@@ -81,32 +83,38 @@ def weigh(Tensor input not None, Tensor out not None, int dim, Tensor begins not
     count_write(out)
 
 
-def weigh_planes(Tensor input not None, Tensor out not None, across not None, down not None):
-    """`weigh` along the last dimension and then along the one before it, in one go.
+def weigh_planes(Tensor input not None, Tensor out not None, int dim, across not None,
+                 down not None):
+    """`weigh` along the dimension behind `dim` and then along `dim` itself, in one go.
 
-    `across` and `down` are begins, counts and weights of the two. `input` and `out` (*, H, W) are
-    row-major, float32 or float64. Raises MemoryError.
+    `across` and `down` are begins, counts and weights of the two. `input` and `out` are row-major,
+    float32 or float64. Raises MemoryError.
     """
     cdef Plane work
     cdef int64_t rows, each
+    cdef int other
     work.failed = 0
     _read_table(&work.across, input, input, across)
     _read_table(&work.down, input, input, down)
     require_memory(out)
     if (input.dtype_code not in (FLOAT32, FLOAT64) or out.dtype_code != input.dtype_code
-            or input.rank != out.rank or input.rank < 2):
+            or input.rank != out.rank or not 0 <= dim < input.rank - 1):
         raise _refusal("upsample", input)
     if out.count == 0:
         return
-    work.height = input.sizes[input.rank - 2]
-    work.across.size = input.sizes[input.rank - 1]
-    work.across.wanted = out.sizes[out.rank - 1]
-    work.down.wanted = out.sizes[out.rank - 2]
+    work.height = input.sizes[dim]
+    work.across.size = input.sizes[dim + 1]
+    work.across.wanted = out.sizes[dim + 1]
+    work.across.inner = 1
+    for other in range(dim + 2, input.rank):
+        work.across.inner *= input.sizes[other]
+    work.down.wanted = out.sizes[dim]
     work.across.data = const_data_pointer(input)
     work.across.out = data_pointer(out)
-    rows = out.count // work.across.wanted
-    each = work.across.wanted * (work.across.taps * work.height // work.down.wanted
-                                 + work.across.taps + work.down.taps)
+    each = work.across.wanted * work.across.inner
+    rows = out.count // each
+    each *= (work.across.taps * work.height // work.down.wanted
+             + work.across.taps + work.down.taps)
     with nogil:
         parallel_for(rows, max(1, 2 * GRAIN // each), _weigh_rows, &work)
     if work.failed:
@@ -141,12 +149,14 @@ cdef void _weigh_rows(void* context, int64_t begin, int64_t end) noexcept nogil:
 
 cdef void _weigh_plane(Plane* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
     """Rows of the image are weighed across when a result first needs them, and kept for the next."""
-    cdef int64_t width = work.across.wanted, taps = work.down.taps, line, place, row, tap, x
-    cdef int64_t image, first, earlier = -1, ready = 0
+    cdef int64_t places = work.across.wanted, width = places * work.across.inner
+    cdef int64_t taps = work.down.taps, line, place, row, tap, x, image, begins, count
+    cdef int64_t earlier = -1, ready = 0
     cdef const Real* weights
     cdef const Real* source
+    cdef const Real* other
     cdef Real* target
-    cdef Real weight
+    cdef Real weight, second
     cdef Real* kept = <Real*>malloc(taps * width * sizeof(Real))
     if kept == NULL:
         work.failed = 1
@@ -157,16 +167,24 @@ cdef void _weigh_plane(Plane* work, int64_t begin, int64_t end, Real* out) noexc
         if image != earlier:
             earlier, ready = image, 0
         weights = <const Real*>work.down.weights + place * taps
+        begins, count = work.down.begins[place], work.down.counts[place]
+        for row in range(max(begins, ready), begins + count):
+            x = (image * work.height + row) * places
+            _weigh_reals(&work.across, x, x + places, kept + row % taps * width)
+        ready = max(ready, begins + count)
         target = out + line * width
+        source = kept + begins % taps * width
+        weight = weights[0] if count else 0
+        if count == 2:
+            second = weights[1]
+            other = kept + (begins + 1) % taps * width
+            for x in range(width):
+                target[x] = weight * source[x] + second * other[x]
+            continue
         for x in range(width):
-            target[x] = 0
-        for tap in range(work.down.counts[place]):
-            row = work.down.begins[place] + tap
-            if row >= ready:
-                first = (image * work.height + row) * width
-                _weigh_elements(&work.across, first, first + width, kept + row % taps * width)
-                ready = row + 1
-            source = kept + row % taps * width
+            target[x] = weight * source[x] if count else 0
+        for tap in range(1, count):
+            source = kept + (begins + tap) % taps * width
             weight = weights[tap]
             for x in range(width):
                 target[x] += weight * source[x]
@@ -177,27 +195,29 @@ cdef void _weigh_lines(void* context, int64_t begin, int64_t end) noexcept nogil
     """Lines begin … end of the result."""
     cdef const Weighing* work = <const Weighing*>context
     if work.code == FLOAT32:
-        _weigh_reals(work, begin, end, <float*>work.out)
+        _weigh_reals(work, begin, end, <float*>work.out + begin * work.inner)
     elif work.code == FLOAT64:
-        _weigh_reals(work, begin, end, <double*>work.out)
+        _weigh_reals(work, begin, end, <double*>work.out + begin * work.inner)
     else:
         _weigh_bytes(work, begin, end)
 
 
 cdef void _weigh_reals(const Weighing* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
+    """Lines begin … end of the result; `out` is where the first goes."""
     cdef int64_t line, place
     cdef int64_t inner = work.inner
     cdef const Real* weights
     cdef const Real* source
     if inner == 1:
-        _weigh_elements(work, begin, end, out + begin)
+        _weigh_elements(work, begin, end, out)
         return
     for line in range(begin, end):
         place = line % work.wanted
         weights = <const Real*>work.weights + place * work.taps
         source = (<const Real*>work.data
                   + (line // work.wanted * work.size + work.begins[place]) * inner)
-        _weigh_line(weights, work.counts[place], source, inner, out + line * inner)
+        _weigh_line(weights, work.counts[place], source, inner,
+                    out + (line - begin) * inner)
 
 
 cdef inline void _weigh_line(const Real* weights, int64_t count, const Real* source, int64_t inner,
@@ -219,8 +239,7 @@ cdef inline void _weigh_line(const Real* weights, int64_t count, const Real* sou
 
 cdef void _weigh_elements(const Weighing* work, int64_t begin, int64_t end,
                           Real* out) noexcept nogil:
-    """Lines of one element each: rows of the result, of which the first may be begun already; `out`
-    is where the first goes."""
+    """Lines of one element each: rows of the result, of which the first may be begun already."""
     cdef int64_t place = begin % work.wanted, tap, line
     cdef const Real* row = <const Real*>work.data + begin // work.wanted * work.size
     cdef const Real* weights = <const Real*>work.weights + place * work.taps
@@ -266,3 +285,93 @@ cdef void _weigh_bytes(const Weighing* work, int64_t begin, int64_t end) noexcep
 cdef object _refusal(str name, TensorImpl input):
     return NotImplementedError(
         f"\"{name}\" not implemented for '{dtype_from_code(input.dtype_code).scalar_type_name}'")
+
+
+cdef struct Repeating:
+    const char* data                # (outer, height, width), row-major elements of `item` bytes
+    char* out                       # (outer, results down, results across)
+    const int64_t* down             # the line of each line of the result
+    const int64_t* across
+    int64_t item
+    int64_t height, width
+    int64_t lines, places           # of the result
+
+ctypedef fused Raw:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+
+def repeat_planes(Tensor input not None, Tensor out not None, Tensor across not None,
+                  Tensor down not None):
+    """Each line of `out` (N, H', W', *) has of the line `down` of `input` (N, H, W, *) the elements
+    `across`.
+
+    Both are row-major and of one dtype, places int64 vectors of H' and W'; what is out of range counts
+    as 0. Raises ValueError for other operands.
+    """
+    cdef Repeating work
+    cdef int dim
+    for tensor in (input, out, across, down):
+        require_memory(<TensorImpl>tensor)
+    if (input.dtype_code != out.dtype_code or input.rank != out.rank or input.rank < 3
+            or across.dtype_code != INT64 or down.dtype_code != INT64
+            or not (input.contiguous and out.contiguous and across.contiguous and down.contiguous)
+            or input.sizes[0] != out.sizes[0] or out.sizes[1] != down.count
+            or out.sizes[2] != across.count):
+        raise ValueError("repeat_planes: operands do not go together")
+    work.item = item_size(input.dtype_code)
+    for dim in range(3, input.rank):
+        if input.sizes[dim] != out.sizes[dim]:
+            raise ValueError("repeat_planes: operands do not go together")
+        work.item *= input.sizes[dim]
+    if out.count == 0 or input.count == 0:
+        return
+    work.out = data_pointer(out)
+    work.data = const_data_pointer(input)
+    work.across = <const int64_t*>const_data_pointer(across)
+    work.down = <const int64_t*>const_data_pointer(down)
+    work.height, work.width = input.sizes[1], input.sizes[2]
+    work.lines, work.places = out.sizes[1], out.sizes[2]
+    with nogil:
+        parallel_for(out.sizes[0] * work.lines, max(1, 4 * GRAIN // (work.places * work.item)),
+                     _repeat_lines, &work)
+    count_write(out)
+
+
+cdef void _repeat_lines(void* context, int64_t begin, int64_t end) noexcept nogil:
+    cdef const Repeating* work = <const Repeating*>context
+    cdef int64_t size = work.places * work.item, row, line, source, before = -1
+    cdef char* out
+    for row in range(begin, end):
+        line = row % work.lines
+        source = row // work.lines * work.height + within(work.down[line], work.height)
+        out = work.out + row * size
+        if source == before:
+            memcpy(out, out - size, size)
+        else:
+            _repeat_places(work, work.data + source * work.width * work.item, out)
+        before = source
+
+
+cdef void _repeat_places(const Repeating* work, const char* source, char* out) noexcept nogil:
+    cdef int64_t place
+    if work.item == 1:
+        _repeat_elements(work, <const uint8_t*>source, <uint8_t*>out)
+    elif work.item == 2:
+        _repeat_elements(work, <const uint16_t*>source, <uint16_t*>out)
+    elif work.item == 4:
+        _repeat_elements(work, <const uint32_t*>source, <uint32_t*>out)
+    elif work.item == 8:
+        _repeat_elements(work, <const uint64_t*>source, <uint64_t*>out)
+    else:
+        for place in range(work.places):
+            memcpy(out + place * work.item,
+                   source + within(work.across[place], work.width) * work.item, work.item)
+
+
+cdef inline void _repeat_elements(const Repeating* work, const Raw* source, Raw* out) noexcept nogil:
+    cdef int64_t place
+    for place in range(work.places):
+        out[place] = source[within(work.across[place], work.width)]

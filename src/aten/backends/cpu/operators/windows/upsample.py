@@ -7,11 +7,12 @@ from typing import Any
 
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
-from aten.backends.cpu.kernels.windows.resampling import weigh, weigh_planes
+from aten.backends.cpu.kernels.windows.resampling import repeat_planes, weigh, weigh_planes
 from aten.ops.definition import op
 from aten.ops.memory.conversion import wide
+from aten.ops.memory_order import suggested_format
 from aten.ops.windows.resampling_tables import CUBIC, LINEAR
-from aten.ops.windows.upsample import passes, tables_of
+from aten.ops.windows.upsample import passes, places_of, tables_of
 from aten.registry import ops
 
 
@@ -26,14 +27,34 @@ def _interpolated(name: str, self: Tensor, output_size: Sequence[int], *options:
         weigh(image.contiguous(), out, dim, *tables[place])
         return out
 
-    def resize_planes(image: Tensor) -> Tensor:
-        sizes = [*image.shape[:-2], *output_size[-2:]]
+    def resize_planes(image: Tensor, dim: int) -> Tensor:
+        sizes = [*image.shape[:dim], *output_size[-2:], *image.shape[dim + 2 :]]
         out: Tensor = ops.aten.empty.memory_format(sizes, dtype=image.dtype)
-        weigh_planes(image.contiguous(), out, tables[-1][:3], tables[-2][:3])
+        weigh_planes(image.contiguous(), out, dim, tables[-1][:3], tables[-2][:3])
         return out
 
     planes = resize_planes if source.is_floating_point() else None
     return passes(source, output_size, resize, planes).to(self.dtype)
+
+
+@op("upsample_nearest2d", "_upsample_nearest_exact2d")
+def upsample_nearest2d(
+    called: OpOverload, self: Tensor, output_size: Sequence[int], *factors: float | None
+) -> Tensor:
+    """(N, C, H, W) to `output_size` by repeating or leaving out elements."""
+    down, across = places_of(called.name, self, output_size, factors, "exact" in called.name)
+    if suggested_format(self) is not None:
+        return _repeated(self.permute(0, 2, 3, 1), across, down).permute(0, 3, 1, 2)
+    planes = self.contiguous().view((-1, *self.shape[2:]))
+    return _repeated(planes, across, down).view((*self.shape[:2], *output_size))
+
+
+def _repeated(images: Tensor, across: Tensor, down: Tensor) -> Tensor:
+    """(N, H, W, *) with lines `down` and elements `across` of each."""
+    sizes = (images.shape[0], down.numel(), across.numel(), *images.shape[3:])
+    out: Tensor = ops.aten.empty.memory_format(sizes, dtype=images.dtype)
+    repeat_planes(images.contiguous(), out, across, down)
+    return out
 
 
 @op("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "_upsample_bilinear2d_aa")
