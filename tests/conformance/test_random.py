@@ -260,6 +260,19 @@ def test_seeds(seed):
             assert given == expected
 
 
+@pytest.mark.parametrize("element", ["float16", "bfloat16", "float32", "float64"])
+def test_many_draws_from_many_weights(element):
+    """Sums of so many weights that half types could not hold them; rows that lie apart."""
+
+    def draw(library):
+        generator = library.Generator().manual_seed(7)
+        weights = library.rand(300, 6, generator=generator) + 0.01
+        rows = weights.to(getattr(library, element)).t()
+        return library.multinomial(rows, 500, True, generator=generator).tolist()
+
+    assert draw(aten) == draw(torch)
+
+
 def test_rows_without_weights_have_nothing_to_draw():
     with pytest.raises(RuntimeError, match="positive sum"):
         aten.multinomial(aten.empty(50, 0), 1, True)

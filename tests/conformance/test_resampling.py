@@ -104,6 +104,27 @@ def test_places_of_large_images_are_found_in_the_images_type():
                 )
 
 
+@pytest.mark.parametrize("order", ["contiguous_format", "channels_last"])
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+@pytest.mark.parametrize("element", ["float64", "float32", "bfloat16", "uint8"])
+def test_places_on_the_border_of_two_elements(element, mode, order):
+    """Quotients of sizes that are whole numbers but for a rounding, of lines and of columns."""
+    for size in (8, 90, 120, 242, 295, 312, 364):
+        image = torch.arange(2 * 4 * size).remainder(251).reshape(1, 4, 2, size)
+        image = image.to(getattr(torch, element))
+        for turned in (image, image.transpose(2, 3)):
+            for wanted in (78, 115, 245, 291, 308, 477, 485, 586):
+                wide = turned.size(3) == size
+                compare(
+                    lambda library, x, wide=wide, wanted=wanted: library.nn.functional.interpolate(
+                        x.contiguous(memory_format=getattr(library, order)),
+                        size=(3, wanted) if wide else (wanted, 3),
+                        mode=mode,
+                    ),
+                    turned,
+                )
+
+
 OPTIONS = [
     {"size": 5},
     {"size": (5, 6)},

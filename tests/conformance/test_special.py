@@ -164,6 +164,12 @@ def test_divisors(name: str, dtype: Any) -> None:
         numbers = torch.cat([numbers, -numbers])
     compare(lambda lib, a, b: getattr(lib, name)(a, b), numbers.reshape(-1, 1), numbers)
     compare(lambda lib, a: getattr(lib, name)(a, a), numbers.float())
+    if name == "gcd":
+        # The least one has no absolute value; large ones are not divided as short integers.
+        ends = torch.tensor([torch.iinfo(dtype).min, torch.iinfo(dtype).max // 3], dtype=dtype)
+        compare(lambda lib, a, b: lib.gcd(a, b), torch.cat([numbers, ends]).reshape(-1, 1), numbers)
+        compare(lambda lib, a, b: lib.gcd(b, a), ends, numbers.reshape(-1, 1))
+        compare(lambda lib, a: lib.gcd(a, a), ends)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])

@@ -18,7 +18,7 @@ from aten._core.tensor.tensor import Tensor
 from aten.registry import ops
 
 _CPU = device("cpu")
-_INT64 = DTYPES["int64"]
+_FLOAT32, _INT64 = DTYPES["float32"], DTYPES["int64"]
 Found = TypeVar("Found")
 
 # As many results as have their tables kept, and as can be had.
@@ -98,7 +98,8 @@ def nearest_places(
     ratio = _ratio(size, wanted, False, factor, real)
     places = _numbers(wanted, real)
     places = ((places + 0.5) * ratio - 0.5).clamp(0) + 0.5 if exact else places * ratio
-    return places.floor().clamp(None, size - 1).to(_INT64)
+    # Whatever the type that is computed in, the last step is of float32.
+    return places.to(_FLOAT32).floor().clamp(None, size - 1).to(_INT64)
 
 
 def interpolation_table(

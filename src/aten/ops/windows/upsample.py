@@ -92,10 +92,10 @@ def places_of(
     _check(name, self, output_size, len(factors))
     if not self.is_floating_point() and self.dtype.name != "uint8":
         raise refusal("compute_indices_weights_nearest", self.dtype)
-    whole = not exact and _copies_pixels(self, output_size)
-    real = "float64" if self.dtype.name == "float64" and not whole else "float32"
+    pixels = _copies_pixels(self, output_size)
+    real = "float64" if self.dtype.name == "float64" and not pixels else "float32"
     return [
-        for_results(nearest_places, size, wanted, factor, exact, whole, real)
+        for_results(nearest_places, size, wanted, factor, exact, pixels and not exact, real)
         for size, wanted, factor in zip(self.shape[2:], output_size, factors, strict=True)
     ]
 

@@ -20,7 +20,6 @@ from aten.ops.random.sampling import (
     checked_binomial,
     delivered,
     sampled,
-    shares_of,
 )
 from aten.registry import ops
 
@@ -77,13 +76,8 @@ def _wide(weights: Tensor) -> Tensor:
 
 
 def _shares(rows: Tensor) -> Tensor:
-    """Of sums one after the other, each rounded to the type of the rows."""
-    if rows.dtype.name == "float16":
-        made = rows.clone()
-        for place in range(1, rows.shape[-1]):
-            made.select(-1, place).add_(made.select(-1, place - 1))
-        return shares_of(made)
-    made = ops.aten.empty.memory_format(rows.shape, dtype=_FLOAT64)
+    """Of sums one after the other, each rounded; those of half types are float32."""
+    made: Tensor = ops.aten.empty.memory_format(rows.shape, dtype=_FLOAT64)
     running_shares(_wide(rows).contiguous(), made)
     return made
 
