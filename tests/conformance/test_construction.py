@@ -189,3 +189,17 @@ def test_frombuffer_of_what_is_no_buffer(data):
 
 def test_pinned_memory_is_refused():
     compare(lambda library: library.tensor([1], pin_memory=True))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64", "bool", "float32"])
+@pytest.mark.parametrize("value", [-1, -2.0, -0.5, -128.5, 200, 200.0, 255.5, 3e10, float("nan")])
+def test_numbers_that_are_written_have_to_fit(dtype, value):
+    """Negative integers wrap around in unsigned types, negative floats do not."""
+    for write in (
+        lambda library, x: x.fill_(value),
+        lambda library, x: x.masked_fill(x == 0, value),
+        lambda library, x: library.constant_pad_nd(x, (1, 1), value),
+        lambda library, x: library.nn.functional.pad(x, (1, 1), value=value),
+        lambda library, x: x.index_fill(0, library.tensor([1]), value),
+    ):
+        compare(write, torch.zeros(3, dtype=getattr(torch, dtype)))

@@ -52,6 +52,14 @@ EDGES = {
         lambda t, x: t.nextafter(x, x.detach().round()),
         ([1.0, 2.5, INFINITY], [0.0, float("nan"), -0.5]),
     ],
+    "std": [lambda t, x: x.std() * t.ones(3, dtype=x.dtype), ([2.0, 2.0, 2.0], [1.0, 2.0, 4.0])],
+    "std along": [lambda t, x: t.stack([x, x], 1).std(1), ([2.0, -1.0, 0.0],)],
+    "std and mean": [
+        lambda t, x: sum(t.std_mean(x)) * t.ones(3, dtype=x.dtype),
+        ([2.0, 2.0, 2.0], [1.0, 2.0, 4.0]),
+    ],
+    "std and mean along": [lambda t, x: sum(t.std_mean(t.stack([x, x], 1), 1)), ([2.0, 0.0, 1.0],)],
+    "digamma": [lambda t, x: x.digamma(), ([INFINITY, INFINITY, INFINITY],)],
     "frexp": [lambda t, x: t.frexp(x)[0], ([0.0, 8.0, -5e-324], [INFINITY, 3.0, 1e300])],
 }
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 import torch
-from comparison import compare
+from comparison import compare, translated
+
+import aten
 
 TYPES = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "int8", "uint8", "bool"]
 LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -178,9 +180,23 @@ def test_refusals(name: str) -> None:
     pytest.fail("torch takes it")
 
 
-def test_results_have_names() -> None:
-    import aten
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("count", [3, 90, 1000])
+def test_isin_beside_nan(dtype: torch.dtype, count: int) -> None:
+    """No number is lost behind NaN in what is looked up, and NaN is in nothing."""
+    tests = torch.arange(count).to(dtype)
+    tests[::3] = float("nan")
+    given = torch.cat(
+        [torch.arange(-2, count + 2).to(dtype), torch.tensor([float("nan")]).to(dtype)]
+    )
+    expected = (given[:, None] == tests).any(1)
+    for invert in (False, True):
+        found = aten.isin(translated(given), translated(tests), invert=invert)
+        assert found.tolist() == (expected ^ invert).tolist()
+    assert not aten.isin(translated(given), translated(tests[::3].repeat(40))).any()
 
+
+def test_results_have_names() -> None:
     values = aten.tensor([[3.0, 1.0], [2.0, 5.0]])
     assert values.max(1).values.tolist() == [3.0, 5.0]
     assert aten.sort(values, 1).indices.tolist() == [[1, 0], [0, 1]]

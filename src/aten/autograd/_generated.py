@@ -683,12 +683,28 @@ def var_correction_self(gradient: Any, self: Any, dim: Any, correction: Any, kee
     return folds.slope_of_variance(gradient, self, dim, correction, keepdim)
 
 
+def std_self(gradient: Any, result: Any, self: Any, unbiased: Any) -> Any:
+    return folds.slope_of_deviation(gradient, result, self, None, unbiased, False)
+
+
+def std_dim_self(gradient: Any, result: Any, self: Any, dim: Any, unbiased: Any, keepdim: Any) -> Any:
+    return folds.slope_of_deviation(gradient, result, self, dim, unbiased, keepdim)
+
+
 def std_correction_self(gradient: Any, result: Any, self: Any, dim: Any, correction: Any, keepdim: Any) -> Any:
     return folds.slope_of_deviation(gradient, result, self, dim, correction, keepdim)
 
 
 def var_mean_correction_self(gradients: Any, self: Any, dim: Any, correction: Any, keepdim: Any) -> Any:
     return folds.slope_of_variance_and_mean(gradients, self, dim, correction, keepdim)
+
+
+def std_mean_self(gradients: Any, result: Any, self: Any, unbiased: Any) -> Any:
+    return folds.slope_of_deviation_and_mean(gradients, result, self, None, unbiased, False)
+
+
+def std_mean_dim_self(gradients: Any, result: Any, self: Any, dim: Any, unbiased: Any, keepdim: Any) -> Any:
+    return folds.slope_of_deviation_and_mean(gradients, result, self, dim, unbiased, keepdim)
 
 
 def std_mean_correction_self(gradients: Any, result: Any, self: Any, dim: Any, correction: Any, keepdim: Any) -> Any:
@@ -1885,11 +1901,23 @@ DERIVATIVES: dict[str, Any] = {
     'var.correction': ((
         (('self',), ('gradient', 'self', 'dim', 'correction', 'keepdim'), var_correction_self, None, ()),
     ), (), ()),
+    'std': ((
+        (('self',), ('gradient', 'result', 'self', 'unbiased'), std_self, None, ()),
+    ), (), ()),
+    'std.dim': ((
+        (('self',), ('gradient', 'result', 'self', 'dim', 'unbiased', 'keepdim'), std_dim_self, None, ()),
+    ), (), ()),
     'std.correction': ((
         (('self',), ('gradient', 'result', 'self', 'dim', 'correction', 'keepdim'), std_correction_self, None, ()),
     ), (), ()),
     'var_mean.correction': ((
         (('self',), ('gradients', 'self', 'dim', 'correction', 'keepdim'), var_mean_correction_self, None, ()),
+    ), (), ()),
+    'std_mean': ((
+        (('self',), ('gradients', 'result', 'self', 'unbiased'), std_mean_self, None, ()),
+    ), (), ()),
+    'std_mean.dim': ((
+        (('self',), ('gradients', 'result', 'self', 'dim', 'unbiased', 'keepdim'), std_mean_dim_self, None, ()),
     ), (), ()),
     'std_mean.correction': ((
         (('self',), ('gradients', 'result', 'self', 'dim', 'correction', 'keepdim'), std_mean_correction_self, None, ()),

@@ -79,8 +79,10 @@ def fits(self: Tensor, value: Tensor | Number) -> None:
     else:
         signed = element.kind == "signed"
         limit = 1 << (8 * element.itemsize - signed)
-        # Negative numbers wrap around in unsigned types, as C's do, by less than one turn.
+        # Negative integers wrap around in unsigned types, as C's do, by less than one turn.
         representable = -limit - signed < value < limit
+        if isinstance(value, float):
+            representable = -limit * signed <= value <= limit - 1
     if not representable:
         name = _C_NAMES.get(element.name, element.name)
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")

@@ -108,6 +108,8 @@ def polygamma(n: int, self: Tensor) -> Tensor:
     element = in_float64("polygamma", self)
     (argument,) = as_float64(self)
     value = _zeta(ops.aten.full_like(argument, n + 1), argument)
+    if n == 1:
+        value = value.masked_fill(argument == math.inf, 0)  # where torch has a function of its own
     factor = float(math.factorial(n)) if n <= _LARGEST_FACTORIAL else math.inf
     return (value * (factor * (-1) ** (n + 1))).to(element)  # type: ignore[no-any-return]
 

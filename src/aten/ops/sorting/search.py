@@ -178,10 +178,19 @@ def isin(
     if tests.numel() < _SORTED_FROM:
         found = ops.aten.any(given.unsqueeze(-1) == tests, -1)
     else:
-        tests, _ = ops.aten.sort(tests)
+        tests = _without_nan(ops.aten.sort(tests)[0])
         places = ops.aten.searchsorted.Tensor(tests, given).clamp(max=tests.numel() - 1)
         found = ops.aten.take(tests, places) == given
     return found.logical_not() if invert else found
+
+
+def _without_nan(ordered: Tensor) -> Tensor:
+    """NaN, which is last, replaced by the number before: no search ends where it begins."""
+    if not ordered.is_floating_point():
+        return ordered
+    numbers = ordered == ordered
+    last = ops.aten.take(ordered, (numbers.sum() - 1).clamp(min=0))
+    return ops.aten.where(numbers, ordered, last)
 
 
 @op("isin.Tensor_Scalar", exact_out=True)

@@ -86,7 +86,8 @@ def pad(
     if len(pad) % 2:
         raise RuntimeError(f"Padding length must be divisible by 2, got {len(pad)} counts")
     if mode == "constant":
-        return ops.aten.constant_pad_nd.default(self, pad, value or 0)
+        # A float, which has to fit into the type of the elements; integers would wrap around.
+        return ops.aten.constant_pad_nd.default(self, pad, float(value) if value else 0)
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     rank = len(pad) // 2
