@@ -1,5 +1,5 @@
-"""Operands that lie otherwise: every second element, other orders, rows of few elements; and
-batches and sizes that threads share badly."""
+"""Operands that lie otherwise: every second element, other orders, rows of few elements; batches
+and sizes that threads share badly; and calls that drawing them beside torch found slow."""
 
 from __future__ import annotations
 
@@ -81,6 +81,42 @@ def elements() -> list[Case]:
     ]
 
 
+def surveyed() -> list[Case]:
+    lines = {"x": normal(16, 64, 500)}
+    image = {"x": normal(2, 64, 112, 112)}
+    last = "x = x[:, :, :32, :32].to(memory_format=lib.channels_last)"
+    bags = "x = x.to(lib.bfloat16); i = lib.arange(2000).remainder(301).view(100, 20)"
+    larger = "lib.nn.functional.interpolate(x, scale_factor=2, mode={!r})"
+    return [
+        Case("add, 1.84 MB", "x + x", {"x": normal(677, 680)}),
+        Case("arange, float32", "lib.arange(100000, dtype=lib.float32)", {}),
+        Case(
+            "index_select(0) of transposed",
+            "x.index_select(0, i)",
+            {"x": normal(517, 301)},
+            setup="x = x.T; i = lib.arange(2000).remainder(301)",
+        ),
+        Case("max_pool1d", "lib.nn.functional.max_pool1d(x, 3)", lines),
+        Case("max_pool1d, float64", "lib.nn.functional.max_pool1d(x.double(), 3)", lines),
+        Case("max_pool2d, 3×3 s2", "lib.nn.functional.max_pool2d(x, 3, 2, 1)", image),
+        Case(
+            "embedding_bag, bfloat16",
+            "lib.nn.functional.embedding_bag(i, x)",
+            {"x": normal(301, 517)},
+            setup=bags,
+        ),
+        Case("nearest", larger.format("nearest"), {"x": normal(8, 32, 32, 32)}),
+        Case("nearest, channels last", larger.format("nearest"), image, setup=last),
+        Case("bilinear, channels last", larger.format("bilinear"), image, setup=last),
+        Case("unique, uint8", "lib.unique(x)", {"x": integers(301, 517, dtype="uint8")}),
+        Case(
+            "gcd, int64",
+            "lib.gcd(x, y)",
+            {name: integers(301, 517, dtype="int64") for name in "xy"},
+        ),
+    ]
+
+
 def products() -> list[Case]:
     sizes = ((1500, 384, 384), (700, 300, 300), (1100, 700, 700), (77, 512, 2048))
     batches = ((3, 300, 300, 300), (5, 128, 128, 128), (3, 64, 512, 512))
@@ -120,7 +156,7 @@ def products() -> list[Case]:
 
 
 def cases() -> list[Case]:
-    return [*elements(), *products()]
+    return [*elements(), *surveyed(), *products()]
 
 
 def run() -> list[Result]:

@@ -7,7 +7,7 @@ Lines of the result are shared out over the threads; each is computed alone.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from aten._core.base.bounded cimport within
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT16, INT64, UINT8, dtype_from_code, item_size
@@ -16,9 +16,20 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, coun
                                             data_pointer, require_memory)
 from aten._core.threads.parallel cimport parallel_for
 
+cdef extern from "weighing_levels.h" nogil:
+    void aten_weigh_two_float(const float*, float, const float*, float, float*, int64_t) noexcept
+    void aten_weigh_two_double(const double*, double, const double*, double, double*,
+                               int64_t) noexcept
+    void aten_weigh_more_float(const float*, float, float*, int64_t) noexcept
+    void aten_weigh_more_double(const double*, double, double*, int64_t) noexcept
+
 cdef enum:
     # Multiplications in one chunk of work for the threads.
     GRAIN = 16384
+    # Rows that are claimed together, as the first ones begin with rows that others have weighed, too,
+    # unless the parts are few.
+    FEWEST_ROWS = 8
+    MOST_PARTS = 8
 
 ctypedef fused Real:
     float
@@ -116,7 +127,8 @@ def weigh_planes(Tensor input not None, Tensor out not None, int dim, across not
     each *= (work.across.taps * work.height // work.down.wanted
              + work.across.taps + work.down.taps)
     with nogil:
-        parallel_for(rows, max(1, 2 * GRAIN // each), _weigh_rows, &work)
+        parallel_for(rows, max(1, 2 * GRAIN // each, min(rows // MOST_PARTS, <int64_t>FEWEST_ROWS)),
+                     _weigh_rows, &work)
     if work.failed:
         raise MemoryError()
     count_write(out)
@@ -150,13 +162,9 @@ cdef void _weigh_rows(void* context, int64_t begin, int64_t end) noexcept nogil:
 cdef void _weigh_plane(Plane* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
     """Rows of the image are weighed across when a result first needs them, and kept for the next."""
     cdef int64_t places = work.across.wanted, width = places * work.across.inner
-    cdef int64_t taps = work.down.taps, line, place, row, tap, x, image, begins, count
+    cdef int64_t taps = work.down.taps, line, place, row, first, image, begins, count
     cdef int64_t earlier = -1, ready = 0
     cdef const Real* weights
-    cdef const Real* source
-    cdef const Real* other
-    cdef Real* target
-    cdef Real weight, second
     cdef Real* kept = <Real*>malloc(taps * width * sizeof(Real))
     if kept == NULL:
         work.failed = 1
@@ -169,26 +177,40 @@ cdef void _weigh_plane(Plane* work, int64_t begin, int64_t end, Real* out) noexc
         weights = <const Real*>work.down.weights + place * taps
         begins, count = work.down.begins[place], work.down.counts[place]
         for row in range(max(begins, ready), begins + count):
-            x = (image * work.height + row) * places
-            _weigh_reals(&work.across, x, x + places, kept + row % taps * width)
+            first = (image * work.height + row) * places
+            _weigh_reals(&work.across, first, first + places, kept + row % taps * width)
         ready = max(ready, begins + count)
-        target = out + line * width
-        source = kept + begins % taps * width
-        weight = weights[0] if count else 0
-        if count == 2:
-            second = weights[1]
-            other = kept + (begins + 1) % taps * width
-            for x in range(width):
-                target[x] = weight * source[x] + second * other[x]
-            continue
-        for x in range(width):
-            target[x] = weight * source[x] if count else 0
-        for tap in range(1, count):
-            source = kept + (begins + tap) % taps * width
-            weight = weights[tap]
-            for x in range(width):
-                target[x] += weight * source[x]
+        _weigh_kept(weights, kept, begins, count, taps, width, out + line * width)
     free(kept)
+
+
+cdef inline void _weigh_kept(const Real* weights, const Real* kept, int64_t begins, int64_t count,
+                             int64_t taps, int64_t width, Real* out) noexcept nogil:
+    """The weighed sum of `count` rows from `begins` on, of which `taps` are kept by turns."""
+    cdef int64_t tap
+    if count == 2:
+        _weigh_two(kept + begins % taps * width, weights[0], kept + (begins + 1) % taps * width,
+                   weights[1], out, width)
+        return
+    memset(out, 0, width * sizeof(Real))
+    for tap in range(count):
+        _weigh_more(kept + (begins + tap) % taps * width, weights[tap], out, width)
+
+
+cdef inline void _weigh_two(const Real* first, Real weight, const Real* second, Real other,
+                            Real* out, int64_t count) noexcept nogil:
+    if Real is float:
+        aten_weigh_two_float(first, weight, second, other, out, count)
+    else:
+        aten_weigh_two_double(first, weight, second, other, out, count)
+
+
+cdef inline void _weigh_more(const Real* line, Real weight, Real* out,
+                             int64_t count) noexcept nogil:
+    if Real is float:
+        aten_weigh_more_float(line, weight, out, count)
+    else:
+        aten_weigh_more_double(line, weight, out, count)
 
 
 cdef void _weigh_lines(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -223,18 +245,13 @@ cdef void _weigh_reals(const Weighing* work, int64_t begin, int64_t end, Real* o
 cdef inline void _weigh_line(const Real* weights, int64_t count, const Real* source, int64_t inner,
                              Real* out) noexcept nogil:
     """The weighed sum of `count` lines of `inner` elements; two of them, most often, at once."""
-    cdef int64_t tap, x
-    cdef Real first = weights[0] if count > 0 else 0, second = weights[1] if count > 1 else 0
+    cdef int64_t tap
     if count == 2:
-        for x in range(inner):
-            out[x] = first * source[x] + second * source[inner + x]
+        _weigh_two(source, weights[0], source + inner, weights[1], out, inner)
         return
-    for x in range(inner):
-        out[x] = first * source[x] if count > 0 else 0
-    for tap in range(1, count):
-        second = weights[tap]
-        for x in range(inner):
-            out[x] += second * source[tap * inner + x]
+    memset(out, 0, inner * sizeof(Real))
+    for tap in range(count):
+        _weigh_more(source + tap * inner, weights[tap], out, inner)
 
 
 cdef void _weigh_elements(const Weighing* work, int64_t begin, int64_t end,
