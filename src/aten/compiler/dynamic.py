@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from aten._core.tensor.tensor import Tensor
 from aten.compiler.programs import CompiledProgram
+from aten.compiler.values import SIZED_BY_CALL
 from aten.graph.ir import Graph, Node, TensorMeta, concrete
 from aten.graph.pytree import map_tensors
 from aten.graph.symbolic import Expression, Number, SymbolicError
@@ -169,6 +170,10 @@ def _with_inputs_for_numbers(
         node.args = map_numbers(node.args, node_of)
         node.kwargs = map_numbers(node.kwargs, node_of)
         if "val" in node.meta:
+            symbolic: set[Expression] = set()
+            _note(node.meta["val"], symbolic)
+            if symbolic:
+                node.meta[SIZED_BY_CALL] = True
             node.meta["val"] = _for_hints(node.meta["val"], environment)
     made = Graph()
     made.subgraphs, made.returns_single = graph.subgraphs, graph.returns_single

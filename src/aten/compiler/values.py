@@ -27,6 +27,8 @@ from aten.ops.folding import run_reduction
 from aten.prims import Graph, GraphInterpreter, Prim, Value
 
 _OVER_ELEMENTS = ("pointwise", "reduction")
+# In what is known of a node: its recorded sizes are those of one call, of a program for several.
+SIZED_BY_CALL = "sized_by_call"
 
 
 _ON_THE_HOST = empty_strided((0,), (1,), DTYPES["float32"], device("cpu"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from aten.compiler.calls import has_effect, is_written, operator_of
 from aten.compiler.rewrites.rewriting import Rewriting, given, handed_out
-from aten.compiler.values import is_own, is_row_major
+from aten.compiler.values import SIZED_BY_CALL, is_own, is_row_major
 from aten.graph.ir import Graph, Node, TensorMeta
 
 # Factories that ask a tensor for its size, and what they fill with, where it is no argument.
@@ -95,6 +95,7 @@ def _is_plain(node: Node) -> bool:
     meta = node.meta["val"]
     return (
         isinstance(meta, TensorMeta)
+        and not node.meta.get(SIZED_BY_CALL)
         and all(isinstance(size, int) for size in meta.shape)
         and is_row_major(meta)
         and meta.device.type == "cpu"
