@@ -96,14 +96,15 @@ def gcd(self: Tensor, other: Tensor) -> Tensor:
     The least integer has no absolute value: with it, results may be negative.
     """
     right, left = (value.abs() for value in _integers("gcd", self, other))
-    if left.dtype is _INT64 and not is_any((left | right) >> 31 != 0):
+    element = left.dtype
+    if element is _INT64 and not is_any((left | right) >> 31 != 0):
         # Short integers are divided several times as fast, and numbers are seldom larger.
-        return ops.aten.gcd.default(right.to(_INT32), left.to(_INT32)).to(_INT64)
+        left, right = left.to(_INT32), right.to(_INT32)
     while is_any(right != 0):
         rest = left.fmod(right.masked_fill(right == 0, 1))
         done = right == 0
         left, right = ops.aten.where(done, left, right), rest.masked_fill(done, 0)
-    return left
+    return left.to(element)
 
 
 @op

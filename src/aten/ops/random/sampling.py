@@ -246,11 +246,8 @@ def _places(shares: Tensor, count: int, generator: Generator | None) -> Tensor:
 
 
 def _shares(rows: Tensor) -> Tensor:
-    return shares_of((rows.float() if rows.itemsize < 4 else rows).cumsum(-1))
-
-
-def shares_of(sums: Tensor) -> Tensor:
     """Running sums, divided by the last one, which becomes 1 whatever it is."""
+    sums = (rows.float() if rows.itemsize < 4 else rows).cumsum(-1)
     divided = (sums / sums.narrow(-1, -1, 1)).to(_FLOAT64)
     # What the weights were seen to be they may not be any more.
     within = divided.narrow(-1, 0, divided.shape[-1] - 1)

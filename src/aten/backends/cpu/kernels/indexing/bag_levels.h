@@ -4,12 +4,12 @@
 #define ATEN_BAG_LEVELS
 
 #include <stdint.h>
-#include <string.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
+#include "../moving/halves.h"
 #include "_core/base/vector_widths.h"
 
 #if defined(__clang__)
@@ -33,14 +33,6 @@ typedef uint16_t aten_bag_brains_16 __attribute__((vector_size(8), aligned(2), m
 typedef uint16_t aten_bag_brains_32 __attribute__((vector_size(16), aligned(2), may_alias));
 typedef uint16_t aten_bag_brains_64 __attribute__((vector_size(32), aligned(2), may_alias));
 
-static inline float aten_bag_widen_float(uint16_t element)
-{
-    const uint32_t bits = (uint32_t)element << 16;
-    float wide;
-    memcpy(&wide, &bits, 4);
-    return wide;
-}
-
 /* Elements beside each other as floats; what compilers make of conversions of long vectors takes
    three instructions for one. */
 #define ATEN_BAG_WIDEN_BRAINS(level, convert)                                                      \
@@ -49,29 +41,21 @@ static inline float aten_bag_widen_float(uint16_t element)
     {                                                                                              \
         return (aten_bag_float_##level)((aten_bag_bits_##level)convert << 16);                     \
     }
-#define ATEN_BAG_SAME(type, element) element
+#define aten_bag_widen_float(element) aten_widen_brain(element)
 #define ATEN_BAG_WIDEN(type, elements) ATEN_BAG_WIDEN_TO(type, elements)
 #define ATEN_BAG_WIDEN_TO(type, elements) aten_bag_widen_##type(elements)
 
 #define TARGET
 ATEN_BAG_WIDEN_BRAINS(16, __builtin_convertvector(elements, aten_bag_bits_16))
 #define REAL float
-#define ROW float
 #define NAME(stem) aten_bag_##stem##_float_16
 #define VECTOR aten_bag_float_16
 #define SHORT aten_bag_float_16
-#define VECTOR_OF_ROW VECTOR
-#define SHORT_OF_ROW SHORT
-#define WIDEN ATEN_BAG_SAME
 #include "bag_sums.h"
 #define REAL double
-#define ROW double
 #define NAME(stem) aten_bag_##stem##_double_16
 #define VECTOR aten_bag_double_16
 #define SHORT aten_bag_double_16
-#define VECTOR_OF_ROW VECTOR
-#define SHORT_OF_ROW SHORT
-#define WIDEN ATEN_BAG_SAME
 #include "bag_sums.h"
 #define REAL float
 #define ROW uint16_t
@@ -88,22 +72,14 @@ ATEN_BAG_WIDEN_BRAINS(16, __builtin_convertvector(elements, aten_bag_bits_16))
 #define TARGET __attribute__((target("avx2")))
 ATEN_BAG_WIDEN_BRAINS(32, _mm256_cvtepu16_epi32((__m128i)elements))
 #define REAL float
-#define ROW float
 #define NAME(stem) aten_bag_##stem##_float_32
 #define VECTOR aten_bag_float_32
 #define SHORT aten_bag_float_16
-#define VECTOR_OF_ROW VECTOR
-#define SHORT_OF_ROW SHORT
-#define WIDEN ATEN_BAG_SAME
 #include "bag_sums.h"
 #define REAL double
-#define ROW double
 #define NAME(stem) aten_bag_##stem##_double_32
 #define VECTOR aten_bag_double_32
 #define SHORT aten_bag_double_16
-#define VECTOR_OF_ROW VECTOR
-#define SHORT_OF_ROW SHORT
-#define WIDEN ATEN_BAG_SAME
 #include "bag_sums.h"
 #define REAL float
 #define ROW uint16_t
@@ -119,22 +95,14 @@ ATEN_BAG_WIDEN_BRAINS(32, _mm256_cvtepu16_epi32((__m128i)elements))
 #define TARGET __attribute__((target("avx512f,prefer-vector-width=512")))
 ATEN_BAG_WIDEN_BRAINS(64, _mm512_cvtepu16_epi32((__m256i)elements))
 #define REAL float
-#define ROW float
 #define NAME(stem) aten_bag_##stem##_float_64
 #define VECTOR aten_bag_float_64
 #define SHORT aten_bag_float_16
-#define VECTOR_OF_ROW VECTOR
-#define SHORT_OF_ROW SHORT
-#define WIDEN ATEN_BAG_SAME
 #include "bag_sums.h"
 #define REAL double
-#define ROW double
 #define NAME(stem) aten_bag_##stem##_double_64
 #define VECTOR aten_bag_double_64
 #define SHORT aten_bag_double_16
-#define VECTOR_OF_ROW VECTOR
-#define SHORT_OF_ROW SHORT
-#define WIDEN ATEN_BAG_SAME
 #include "bag_sums.h"
 #define REAL float
 #define ROW uint16_t

@@ -1,12 +1,21 @@
 /* Sums of rows, some columns at a time, which stay in registers; included for each type and level, with
      TARGET            the attribute that allows the processor's instructions
      NAME(stem)        the stem with a suffix that is this inclusion's own
-     REAL, ROW         what is summed, and elements of the table
-     VECTOR, SHORT     some of REAL beside each other
-     VECTOR_OF_ROW, SHORT_OF_ROW    as many elements of the table
-     WIDEN(type, x)    elements as numbers of that type
+     REAL              what is summed
+     VECTOR, SHORT     some of these beside each other
+   and, where elements of the table are others,
+     ROW               these
+     VECTOR_OF_ROW, SHORT_OF_ROW    as many of them
+     WIDEN(type, x)    them as numbers of that type
 
    A column's rows are added in their order, and products rounded before that, whatever the level. */
+
+#ifndef ROW
+#define ROW REAL
+#define VECTOR_OF_ROW VECTOR
+#define SHORT_OF_ROW SHORT
+#define WIDEN(type, element) element
+#endif
 
 #define SUM_COLUMNS(PIECE, PIECE_OF_ROW, PIECES)                                                   \
     for (; columns - first >= (int64_t)((PIECES) * sizeof(PIECE) / sizeof(REAL));                  \

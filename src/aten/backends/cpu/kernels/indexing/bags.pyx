@@ -425,8 +425,9 @@ cdef inline bint _are_numbers(TensorImpl numbers) noexcept:
 
 cdef inline bint _are_ordinary(TensorImpl table, TensorImpl indices, TensorImpl offsets,
                                int64_t without) noexcept:
-    """Whether they are a table whose rows are runs of memory that kernels read, and a few bags of it."""
-    return ((table.dtype_code == FLOAT32 or table.dtype_code == BFLOAT16) and table.rank == 2 and table.device_type == CPU
+    """Whether they are a table whose rows are runs of memory that kernels read, and a few bags."""
+    return ((table.dtype_code == FLOAT32 or table.dtype_code == BFLOAT16)
+            and table.rank == 2 and table.device_type == CPU
             and not is_lazy(table) and table.sizes[1] > 0 and table.strides[1] == 1
             and _are_numbers(indices) and _are_numbers(offsets) and offsets.contiguous
             and 0 < offsets.count - without <= MOST_BAGS)

@@ -24,8 +24,8 @@ from aten._core.base.dtypes cimport FLOAT32, item_size
 from aten._core.tensor.tensor_impl cimport TensorImpl, count_write
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.matrix.attention_operands cimport (
-    ATEN_STEP_KEYS, KEPT_BYTES, STEP_UNITS, Attention, Block, Heads, aten_attention_mask, aten_attention_values,
-    aten_register_keys, aten_register_lines, aten_register_values, check_attention,
+    ATEN_STEP_KEYS, KEPT_BYTES, STEP_UNITS, Attention, Block, Heads, aten_attention_mask,
+    aten_attention_values, aten_register_keys, aten_register_lines, aten_register_values, check_attention,
     describe_attention, is_near, key_panel, keys_at, lanes_of, most_seen, read_heads, read_mask,
     round_up, row_at, rows_of, seen_by, units_of, value_panel)
 from aten.backends.cpu.kernels.matrix.panels cimport panel_columns, panel_packs

@@ -49,39 +49,23 @@ ATEN_HALF_RUNS_OF(
 #define ATEN_HALF_RUN_BY_LEVEL(name) aten_##name##s_16(from, to, count);
 #endif
 
-static inline void aten_widen_brains_of(const uint16_t *from, float *to, int64_t count)
-{
-    ATEN_HALF_RUN_BY_LEVEL(widen_brain)
-}
+#define ATEN_HALF_RUN_OF(function, name, given, made)                                              \
+    static inline void function(const given *from, made *to, int64_t count)                        \
+    {                                                                                              \
+        ATEN_HALF_RUN_BY_LEVEL(name)                                                               \
+    }
 
-static inline void aten_round_brains_of(const float *from, uint16_t *to, int64_t count)
-{
-    ATEN_HALF_RUN_BY_LEVEL(round_brain)
-}
-
-static inline void aten_widen_halves_of(const uint16_t *from, float *to, int64_t count)
-{
-    ATEN_HALF_RUN_BY_LEVEL(widen_half)
-}
-
-static inline void aten_round_halves_of(const float *from, uint16_t *to, int64_t count)
-{
-    ATEN_HALF_RUN_BY_LEVEL(round_half)
-}
-
-static inline void aten_add_brains_to(const uint16_t *from, uint16_t *to, int64_t count)
-{
-    ATEN_HALF_RUN_BY_LEVEL(add_brain)
-}
-
-static inline void aten_add_halves_to(const uint16_t *from, uint16_t *to, int64_t count)
-{
-    ATEN_HALF_RUN_BY_LEVEL(add_half)
-}
+ATEN_HALF_RUN_OF(aten_widen_brains_of, widen_brain, uint16_t, float)
+ATEN_HALF_RUN_OF(aten_round_brains_of, round_brain, float, uint16_t)
+ATEN_HALF_RUN_OF(aten_widen_halves_of, widen_half, uint16_t, float)
+ATEN_HALF_RUN_OF(aten_round_halves_of, round_half, float, uint16_t)
+ATEN_HALF_RUN_OF(aten_add_brains_to, add_brain, uint16_t, uint16_t)
+ATEN_HALF_RUN_OF(aten_add_halves_to, add_half, uint16_t, uint16_t)
 
 #undef ATEN_HALF_RUN
 #undef ATEN_HALF_SUM
 #undef ATEN_HALF_RUNS_OF
 #undef ATEN_HALF_RUN_BY_LEVEL
+#undef ATEN_HALF_RUN_OF
 
 #endif
