@@ -8,7 +8,7 @@ import pytest
 
 import aten
 from aten.backends.cpu.kernels.matrix import matrix_tiles
-from aten.backends.cpu.kernels.windows.registers import convolves_in_registers
+from aten.backends.cpu.kernels.windows.registers import suits_registers
 
 UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}
 # (batch, heads, heads of keys, rows, keys, width): less than a chunk and more, rows that make no
@@ -24,6 +24,14 @@ SHAPES = (
     (1, 2, 2, 6, 200, 264),
     (1, 1, 1, 40, 33, 520),
 )
+
+
+def has_tile_registers():
+    """Whether the processor has them, as kernels of convolutions tell."""
+    image = aten.empty(1, 64, 28, 28, dtype=aten.bfloat16)
+    weight = aten.empty(64, 64, 3, 3, dtype=aten.bfloat16)
+    window = (1, 1), (1, 1), (1, 1)
+    return suits_registers(image, weight, image.shape, False, *window, 1)
 
 
 @pytest.fixture(params=[16, 32, 64])
@@ -219,7 +227,7 @@ def test_bits_do_not_depend_on_the_width_of_vectors(element):
     before = matrix_tiles.vector_bytes()
     if before < 64:
         pytest.skip("the processor has no vectors of 64 bytes")
-    if element == "bfloat16" and convolves_in_registers():
+    if element == "bfloat16" and has_tile_registers():
         pytest.skip("tile registers weigh values by the two parts of a weight")
     (query, _), (key, _), (value, _) = operands(element, (1, 2, 2, 70, 333, 24))
     if element == "bfloat16":
@@ -262,6 +270,23 @@ def test_gradients_are_those_of_the_products(width, element, shape):
         ):
             most = max(1.0, float(other.abs().max()))
             assert float((one.double() - other).abs().max()) <= tolerance * most
+
+
+@pytest.mark.parametrize("element", [*UNITS, "float64"])
+@pytest.mark.parametrize("kind", ["bool", "float"])
+def test_rows_that_see_nothing_have_no_gradient(element, kind):
+    """Their weights are zeros, and nothing depends on what they would have been."""
+    tensors = [aten.randn(1, 2, 3, 8).to(getattr(aten, element)) for _ in range(3)]
+    allowed = aten.tensor([[True, False, True], [False, False, False], [True, True, True]])
+    mask = allowed
+    if kind == "float":
+        mask = aten.zeros(3, 3, dtype=tensors[0].dtype).masked_fill(~allowed, -math.inf)
+    given = [one.requires_grad_() for one in tensors]
+    made = aten.nn.functional.scaled_dot_product_attention(*given, mask)
+    assert made[:, :, 1].eq(0).all()
+    found = aten.autograd.grad(made.sum(), given)
+    assert all(one.isfinite().all() for one in found)
+    assert found[0][:, :, 1].eq(0).all()
 
 
 def test_second_gradients():

@@ -50,6 +50,17 @@ def test_what_lies_between_two_operators_is_rounded_to_its_type(dtype):
     assert len(fused(compiled)) >= 1
 
 
+@pytest.mark.parametrize("dtype", [aten.bfloat16, aten.float16, aten.float64, aten.complex64])
+def test_numbers_to_choose_are_of_the_type_that_is_chosen(dtype):
+    def program(x, y):
+        return aten.where(x.real > 0, x * y, 0), aten.where(x.real > 0, 2, x), x.where(y == 1, 0.5)
+
+    compiled = aten.compile(program)
+    x, y = aten.randn(33, 7).to(dtype), aten.randn(7).to(dtype)
+    for given, expected in zip(compiled(x, y), program(x, y), strict=True):
+        same(given, expected)
+
+
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1,), (5, 1, 4)])
 def test_shapes(shape):
     def program(x):

@@ -242,12 +242,12 @@ def _operand(
     definition: Definition,
     compute: dtype,
 ) -> Value:
+    element = compute if definition.promotion == "exact" else operation_type(compute)
     if not isinstance(value, Value):
-        return interpreter.constant(value, operation_type(compute))
+        return interpreter.constant(value, element)
     if definition.promotion == "same" or not parameter.takes_part:
         return value
-    exact = definition.promotion == "exact"
-    return converted(value, compute if exact else operation_type(compute))
+    return converted(value, element)
 
 
 def _on_device(interpreter: DispatchInterpreter, definition: Definition, value: Tensor) -> Tensor:

@@ -227,10 +227,10 @@ def _weights(
     """
     mask = None if mask is None else additive(mask, query.dtype)
     scores = _scores(query, key, mask, scale)
-    weights: Tensor = ops.aten._softmax.default(scores, -1, False)
-    if mask is not None and may_hide_rows and weights.numel():
-        hidden = scores.amax([-1], True).eq(-_INFINITY)
-        weights = ops.aten.masked_fill.Scalar(weights, hidden, 0.0)
+    if mask is not None and may_hide_rows:
+        weights = ops.aten._safe_softmax.default(scores, -1)
+    else:
+        weights = ops.aten._softmax.default(scores, -1, False)
     return weights.view((*_batch_of(query, key, mask), query.shape[-2], key.shape[-2]))
 
 

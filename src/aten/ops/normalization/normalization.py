@@ -184,6 +184,7 @@ def _require_floating(name: str, value: Value, dim: int) -> None:
 @op
 def _safe_softmax(self: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
     """`softmax`, with zeros where every element along `dim` is minus infinity."""
-    hidden = self.eq(-math.inf).all(dim, True)
-    weights: Tensor = ops.aten.softmax.int(self.masked_fill(hidden, 0), dim, dtype=dtype)
-    return weights.masked_fill(hidden, 0)
+    weights: Tensor = ops.aten.softmax.int(self, dim, dtype=dtype)
+    if not self.numel():
+        return weights
+    return weights.masked_fill(self.amax([dim], True).eq(-math.inf), 0)

@@ -13,8 +13,6 @@ from aten.ops.requirements import refusal
 from aten.prims import Number, broadcast_shapes
 from aten.registry import ops
 
-_INT32, _INT64 = DTYPES["int32"], DTYPES["int64"]
-
 
 @op
 def ldexp(self: Tensor, other: Tensor) -> Tensor:
@@ -80,7 +78,7 @@ def frexp(self: Tensor) -> tuple[Tensor, Tensor]:
     return ops.fused.frexp_mantissa(self), ops.fused.frexp_exponent(self)
 
 
-def _integers(name: str, self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+def integers(name: str, self: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     """Both operands at their common type and shape. Raises NotImplementedError for other types."""
     element = result_type(self, other)
     if element.kind not in ("signed", "unsigned"):
@@ -95,22 +93,23 @@ def gcd(self: Tensor, other: Tensor) -> Tensor:
 
     The least integer has no absolute value: with it, results may be negative.
     """
-    right, left = (value.abs() for value in _integers("gcd", self, other))
-    element = left.dtype
-    if element is _INT64 and not is_any((left | right) >> 31 != 0):
-        # Short integers are divided several times as fast, and numbers are seldom larger.
-        left, right = left.to(_INT32), right.to(_INT32)
+    return common_divisors(*integers("gcd", self, other))
+
+
+def common_divisors(self: Tensor, other: Tensor) -> Tensor:
+    """What `gcd` gives for operands of one type and shape."""
+    right, left = self.abs(), other.abs()
     while is_any(right != 0):
         rest = left.fmod(right.masked_fill(right == 0, 1))
         done = right == 0
         left, right = ops.aten.where(done, left, right), rest.masked_fill(done, 0)
-    return left.to(element)
+    return left
 
 
 @op
 def lcm(self: Tensor, other: Tensor) -> Tensor:
     """The least common multiple; 0 where an operand is. Products of short integers are whole."""
-    left, right = _integers("lcm", self, other)
+    left, right = integers("lcm", self, other)
     divisor = ops.aten.gcd.default(left, right)
     quotient = left.floor_divide(divisor.masked_fill(divisor == 0, 1))
     wide = DTYPES["int32"] if left.itemsize < 4 else left.dtype

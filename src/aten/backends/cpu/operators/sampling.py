@@ -8,7 +8,7 @@ from aten._core.base.device import device, layout
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.random.generator import Generator
 from aten._core.tensor.tensor import Tensor
-from aten.backends.cpu.kernels.folding.accumulating import flaw_of_weights, running_shares
+from aten.backends.cpu.kernels.folding.accumulating import require_weights, running_shares
 from aten.backends.cpu.operators.random import fill, given_or_default
 from aten.ops.definition import op
 from aten.ops.random.random_factory import empty_permutation
@@ -66,9 +66,7 @@ def multinomial(
 
 
 def _check_weights(self: Tensor) -> None:
-    flaw = flaw_of_weights(_wide(self).contiguous())
-    if flaw:
-        raise RuntimeError(UNFIT_WEIGHTS if flaw == 1 else NO_WEIGHTS)
+    require_weights(_wide(self).contiguous(), UNFIT_WEIGHTS, NO_WEIGHTS)
 
 
 def _wide(weights: Tensor) -> Tensor:

@@ -235,41 +235,44 @@ def running_shares(Tensor given not None, Tensor out not None):
     count_write(out)
 
 
-cdef int _flaw_of(const Real* given, int64_t rows, int64_t length) noexcept nogil:
-    cdef int64_t row, at
-    cdef int flaw = 0
-    cdef bint fits, some
-    for row in range(rows):
-        some = False
-        fits = True
-        for at in range(length):
-            fits &= 0 <= given[row * length + at] < INFINITY
-            some |= given[row * length + at] > 0
-        if not fits:
-            return 1
-        if not some:
-            flaw = 2
-    return flaw
+cdef bint _are_weights(const Real* row, int64_t length, bint* some) noexcept nogil:
+    """Whether all numbers are finite and none is negative; `some` tells whether one is not zero."""
+    cdef int64_t at
+    cdef bint fits = True
+    some[0] = False
+    for at in range(length):
+        fits &= 0 <= row[at] < INFINITY
+        some[0] |= row[at] > 0
+    return fits
 
 
-def flaw_of_weights(Tensor given not None):
-    """1 where a number is negative or not finite, 2 where a row has nothing but zeros, else 0.
+def require_weights(Tensor given not None, str unfit, str nothing):
+    """Raises RuntimeError(`unfit`) where a number is negative or not finite, and
+    RuntimeError(`nothing`) where a row has nothing but zeros.
 
     `given` is row-major float32 or float64. Raises ValueError for other operands.
     """
     cdef const char* source
-    cdef int64_t length, rows
-    cdef int flaw
+    cdef int64_t length, row = 0, rows
+    cdef bint fits = True, some = True, all_some = True
     if not _are_rows(given):
-        raise ValueError("flaw_of_weights: expected a row-major tensor of float32 or float64")
-    if given.count == 0:
-        return 2 if given.sizes[given.rank - 1] == 0 else 0
-    source = const_data_pointer(given)
+        raise ValueError("require_weights: expected a row-major tensor of float32 or float64")
     length = given.sizes[given.rank - 1]
+    if given.count == 0:
+        if length == 0:
+            raise RuntimeError(nothing)
+        return
+    source = const_data_pointer(given)
     rows = given.count // length
     with nogil:
-        if given.dtype_code == FLOAT32:
-            flaw = _flaw_of(<const float*>source, rows, length)
-        else:
-            flaw = _flaw_of(<const double*>source, rows, length)
-    return flaw
+        while fits and row < rows:
+            if given.dtype_code == FLOAT32:
+                fits = _are_weights(<const float*>source + row * length, length, &some)
+            else:
+                fits = _are_weights(<const double*>source + row * length, length, &some)
+            all_some &= some
+            row += 1
+    if not fits:
+        raise RuntimeError(unfit)
+    if not all_some:
+        raise RuntimeError(nothing)

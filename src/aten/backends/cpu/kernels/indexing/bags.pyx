@@ -53,13 +53,13 @@ cdef enum:
 cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil
 
-cdef extern from "bag_levels.h" nogil:
+cdef extern from "../moving/row_levels.h" nogil:
     void aten_add_rows_float(const float*, int64_t, const int64_t*, const float*, int64_t, int64_t,
-                             float*) noexcept
+                             bint, float*) noexcept
     void aten_add_rows_double(const double*, int64_t, const int64_t*, const double*, int64_t,
-                              int64_t, double*) noexcept
+                              int64_t, bint, double*) noexcept
     void aten_add_rows_brains(const uint16_t*, int64_t, const int64_t*, const float*, int64_t,
-                              int64_t, float*) noexcept
+                              int64_t, bint, float*) noexcept
 
 ctypedef fused Real:
     float
@@ -170,13 +170,13 @@ cdef inline void _add_lines(const Bags* bags, int64_t begin, int64_t end, int64_
             begin += 1
         if Real is double:
             aten_add_rows_double(<const double*>table, step, rows, weights if weighted else NULL,
-                                 count, columns, out)
+                                 count, columns, True, out)
         elif bags.code == BFLOAT16:
             aten_add_rows_brains(<const uint16_t*>table, step, rows, weights if weighted else NULL,
-                                 count, columns, out)
+                                 count, columns, True, out)
         else:
             aten_add_rows_float(<const float*>table, step, rows, weights if weighted else NULL,
-                                count, columns, out)
+                                count, columns, True, out)
 
 
 cdef inline void _greatest(const Bags* bags, int64_t begin, int64_t end, int64_t first,

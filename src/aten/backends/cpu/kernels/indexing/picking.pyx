@@ -69,12 +69,12 @@ cdef extern from *:
     int __ATOMIC_RELAXED
     void __atomic_store_n(int64_t*, int64_t, int) noexcept nogil
 
-cdef extern from "bag_levels.h" nogil:
+cdef extern from "../moving/row_levels.h" nogil:
     # `out` plus rows of a table, here one, by the widest vectors.
     void aten_add_rows_float(const float*, int64_t, const int64_t*, const float*, int64_t, int64_t,
-                             float*) noexcept
+                             bint, float*) noexcept
     void aten_add_rows_double(const double*, int64_t, const int64_t*, const double*, int64_t,
-                              int64_t, double*) noexcept
+                              int64_t, bint, double*) noexcept
 
 ctypedef fused Raw:
     uint8_t
@@ -195,10 +195,12 @@ cdef inline void _fold_by(char** data, int64_t n0, const int64_t* s0, int64_t n1
             base += _chosen(index, choices, True, &wild) * step
             if base_step == sizeof(Number) and other_step == sizeof(Number):
                 if n0 >= WIDE and fold == SUM and Number is float:
-                    aten_add_rows_float(<const float*>other, 0, &none, NULL, 1, n0, <float*>base)
+                    aten_add_rows_float(<const float*>other, 0, &none, NULL, 1, n0, True,
+                                        <float*>base)
                     continue
                 if n0 >= WIDE and fold == SUM and Number is double:
-                    aten_add_rows_double(<const double*>other, 0, &none, NULL, 1, n0, <double*>base)
+                    aten_add_rows_double(<const double*>other, 0, &none, NULL, 1, n0, True,
+                                         <double*>base)
                     continue
                 for place in range(n0):
                     (<Number*>base)[place] = _folded((<Number*>base)[place],

@@ -2,7 +2,6 @@ from collections.abc import Sequence
 
 from aten._core.tensor.tensor import Tensor
 
-def convolves_in_registers() -> bool: ...
 def convolve_in_registers(
     input: Tensor,
     weight: Tensor,

@@ -115,11 +115,6 @@ cdef struct Registers:
     char* weights
 
 
-def convolves_in_registers():
-    """Whether kernels may use the processor's tile registers."""
-    return has_tile_registers()
-
-
 def suits_registers(Tensor input not None, Tensor weight not None, sizes, bint last, stride,
                     padding, dilation, int64_t groups):
     """Whether `convolve_in_registers` is for a convolution with a result of these sizes, of images with

@@ -7,7 +7,7 @@ Lines of the result are shared out over the threads; each is computed alone.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from aten._core.base.bounded cimport within
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT16, INT64, UINT8, dtype_from_code, item_size
@@ -16,12 +16,11 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, coun
                                             data_pointer, require_memory)
 from aten._core.threads.parallel cimport parallel_for
 
-cdef extern from "weighing_levels.h" nogil:
-    void aten_weigh_two_float(const float*, float, const float*, float, float*, int64_t) noexcept
-    void aten_weigh_two_double(const double*, double, const double*, double, double*,
-                               int64_t) noexcept
-    void aten_weigh_more_float(const float*, float, float*, int64_t) noexcept
-    void aten_weigh_more_double(const double*, double, double*, int64_t) noexcept
+cdef extern from "../moving/row_levels.h" nogil:
+    void aten_add_rows_float(const float*, int64_t, const int64_t*, const float*, int64_t, int64_t,
+                             bint, float*) noexcept
+    void aten_add_rows_double(const double*, int64_t, const int64_t*, const double*, int64_t,
+                              int64_t, bint, double*) noexcept
 
 cdef enum:
     # Multiplications in one chunk of work for the threads.
@@ -30,6 +29,9 @@ cdef enum:
     # unless the parts are few.
     FEWEST_ROWS = 8
     MOST_PARTS = 8
+    # Lines that are weighed and added in one call, if they are not so short.
+    LINES = 16
+    SHORT = 8
 
 ctypedef fused Real:
     float
@@ -180,37 +182,49 @@ cdef void _weigh_plane(Plane* work, int64_t begin, int64_t end, Real* out) noexc
             first = (image * work.height + row) * places
             _weigh_reals(&work.across, first, first + places, kept + row % taps * width)
         ready = max(ready, begins + count)
-        _weigh_kept(weights, kept, begins, count, taps, width, out + line * width)
+        _weigh_line(weights, count, kept, begins % taps, taps, width, out + line * width)
     free(kept)
 
 
-cdef inline void _weigh_kept(const Real* weights, const Real* kept, int64_t begins, int64_t count,
-                             int64_t taps, int64_t width, Real* out) noexcept nogil:
-    """The weighed sum of `count` rows from `begins` on, of which `taps` are kept by turns."""
-    cdef int64_t tap
-    if count == 2:
-        _weigh_two(kept + begins % taps * width, weights[0], kept + (begins + 1) % taps * width,
-                   weights[1], out, width)
+cdef inline void _weigh_line(const Real* weights, int64_t count, const Real* lines, int64_t first,
+                             int64_t turn, int64_t width, Real* out) noexcept nogil:
+    """The weighed sum of `count` lines of `width` elements, added in their order, from the `first` on;
+    behind the last of `turn` is the first of all."""
+    cdef int64_t places[LINES]
+    cdef int64_t place = first, at = 0, line, several
+    if width < SHORT:
+        _weigh_few(weights, count, lines, place, turn, width, out)
         return
-    memset(out, 0, width * sizeof(Real))
-    for tap in range(count):
-        _weigh_more(kept + (begins + tap) % taps * width, weights[tap], out, width)
+    while True:
+        several = min(count - at, <int64_t>LINES)
+        for line in range(several):
+            places[line] = place
+            place += 1
+            if place == turn:
+                place = 0
+        if Real is float:
+            aten_add_rows_float(lines, width, places, weights + at, several, width, at > 0, out)
+        else:
+            aten_add_rows_double(lines, width, places, weights + at, several, width, at > 0, out)
+        at += several
+        if at >= count:
+            return
 
 
-cdef inline void _weigh_two(const Real* first, Real weight, const Real* second, Real other,
-                            Real* out, int64_t count) noexcept nogil:
-    if Real is float:
-        aten_weigh_two_float(first, weight, second, other, out, count)
-    else:
-        aten_weigh_two_double(first, weight, second, other, out, count)
-
-
-cdef inline void _weigh_more(const Real* line, Real weight, Real* out,
-                             int64_t count) noexcept nogil:
-    if Real is float:
-        aten_weigh_more_float(line, weight, out, count)
-    else:
-        aten_weigh_more_double(line, weight, out, count)
+cdef inline void _weigh_few(const Real* weights, int64_t count, const Real* lines, int64_t first,
+                            int64_t turn, int64_t width, Real* out) noexcept nogil:
+    """As `_weigh_line`, of a few elements."""
+    cdef int64_t at, place, tap
+    cdef Real total
+    for at in range(width):
+        total = -0.0
+        place = first
+        for tap in range(count):
+            total += weights[tap] * lines[place * width + at]
+            place += 1
+            if place == turn:
+                place = 0
+        out[at] = total
 
 
 cdef void _weigh_lines(void* context, int64_t begin, int64_t end) noexcept nogil:
@@ -226,32 +240,19 @@ cdef void _weigh_lines(void* context, int64_t begin, int64_t end) noexcept nogil
 
 cdef void _weigh_reals(const Weighing* work, int64_t begin, int64_t end, Real* out) noexcept nogil:
     """Lines begin … end of the result; `out` is where the first goes."""
-    cdef int64_t line, place
-    cdef int64_t inner = work.inner
-    cdef const Real* weights
-    cdef const Real* source
+    cdef int64_t inner = work.inner, place = begin % work.wanted, line
+    cdef const Real* image = <const Real*>work.data + begin // work.wanted * work.size * inner
     if inner == 1:
         _weigh_elements(work, begin, end, out)
         return
     for line in range(begin, end):
-        place = line % work.wanted
-        weights = <const Real*>work.weights + place * work.taps
-        source = (<const Real*>work.data
-                  + (line // work.wanted * work.size + work.begins[place]) * inner)
-        _weigh_line(weights, work.counts[place], source, inner,
-                    out + (line - begin) * inner)
-
-
-cdef inline void _weigh_line(const Real* weights, int64_t count, const Real* source, int64_t inner,
-                             Real* out) noexcept nogil:
-    """The weighed sum of `count` lines of `inner` elements; two of them, most often, at once."""
-    cdef int64_t tap
-    if count == 2:
-        _weigh_two(source, weights[0], source + inner, weights[1], out, inner)
-        return
-    memset(out, 0, inner * sizeof(Real))
-    for tap in range(count):
-        _weigh_more(source + tap * inner, weights[tap], out, inner)
+        _weigh_line(<const Real*>work.weights + place * work.taps, work.counts[place], image,
+                    work.begins[place], work.size, inner, out)
+        out += inner
+        place += 1
+        if place == work.wanted:
+            place = 0
+            image += work.size * inner
 
 
 cdef void _weigh_elements(const Weighing* work, int64_t begin, int64_t end,

@@ -21,30 +21,36 @@
     for (; columns - first >= (int64_t)((PIECES) * sizeof(PIECE) / sizeof(REAL));                  \
          first += (PIECES) * sizeof(PIECE) / sizeof(REAL)) {                                       \
         PIECE sums[PIECES];                                                                        \
-        ATEN_BAG_UNROLL for (int piece = 0; piece < (PIECES); piece++)                             \
-            sums[piece] = ((const PIECE *)(out + first))[piece];                                   \
+        ATEN_ROW_UNROLL for (int piece = 0; piece < (PIECES); piece++)                             \
+            sums[piece] = none - (PIECE){0};                                                       \
+        if (begun)                                                                                 \
+            ATEN_ROW_UNROLL for (int piece = 0; piece < (PIECES); piece++)                         \
+                sums[piece] = ((const PIECE *)(out + first))[piece];                               \
         if (weights == 0)                                                                          \
             for (int64_t place = 0; place < count; place++) {                                      \
                 const PIECE_OF_ROW *row                                                            \
                     = (const PIECE_OF_ROW *)(table + rows[place] * step + first);                  \
-                ATEN_BAG_UNROLL for (int piece = 0; piece < (PIECES); piece++)                     \
+                ATEN_ROW_UNROLL for (int piece = 0; piece < (PIECES); piece++)                     \
                     sums[piece] += WIDEN(PIECE, row[piece]);                                       \
             }                                                                                      \
         else                                                                                       \
             for (int64_t place = 0; place < count; place++) {                                      \
                 const PIECE_OF_ROW *row                                                            \
                     = (const PIECE_OF_ROW *)(table + rows[place] * step + first);                  \
-                ATEN_BAG_UNROLL for (int piece = 0; piece < (PIECES); piece++)                     \
+                ATEN_ROW_UNROLL for (int piece = 0; piece < (PIECES); piece++)                     \
                     sums[piece] += WIDEN(PIECE, row[piece]) * weights[place];                      \
             }                                                                                      \
-        ATEN_BAG_UNROLL for (int piece = 0; piece < (PIECES); piece++)                             \
+        ATEN_ROW_UNROLL for (int piece = 0; piece < (PIECES); piece++)                             \
             ((PIECE *)(out + first))[piece] = sums[piece];                                         \
     }
 
 TARGET static void NAME(sum)(const ROW *table, int64_t step, const int64_t *rows,
-                             const REAL *weights, int64_t count, int64_t columns, REAL *out)
+                             const REAL *weights, int64_t count, int64_t columns, int begun,
+                             REAL *out)
 {
     int64_t first = 0;
+    /* To which anything may be added without a change, another negative zero as well. */
+    const REAL none = -0.0;
     SUM_COLUMNS(VECTOR, VECTOR_OF_ROW, 8)
     SUM_COLUMNS(VECTOR, VECTOR_OF_ROW, 4)
     SUM_COLUMNS(VECTOR, VECTOR_OF_ROW, 1)
