@@ -2,6 +2,7 @@
 vectors: within a bound of exact ones, integers exactly, and a row's bits whatever is beside it."""
 
 import itertools
+import math
 
 import numpy
 import pytest
@@ -226,6 +227,35 @@ def test_infinities_and_nans(width, element, layout):
     others = [row for row in range(20) if row not in (2, 4)]
     assert bool(result[others, 11].isinf().all())
     assert bool(result[others][:, :11].isfinite().all())
+
+
+@pytest.mark.parametrize("columns", [1, 16, 33, 100])
+@pytest.mark.parametrize("rows", [5, 70])
+@pytest.mark.parametrize("beta", [0, 1, 0.5])
+def test_the_smallest_numbers_are_rounded_like_others(width, rows, columns, beta):
+    """Sums are of one term, so that all there is to round is alpha * sum + beta * addend: numbers
+    below the smallest normal one, which instructions of processors take for zeros."""
+    left, right = (drawn("bfloat16", *shape)[0] for shape in ((rows, 1), (1, columns)))
+    addends = drawn("bfloat16", rows, columns)[0] * 2.0**-125
+    alpha = 2.0**-126
+    for addend in (addends, addends[:, :1], addends[0], addends.t().contiguous().t()):
+        sums = alpha * (left.float() * right.float()) + beta * addend.float()
+        made = aten.addmm(addend, left, right, beta=beta, alpha=alpha)
+        assert aten.equal(made, sums.bfloat16())
+        out = aten.full((rows, 2 * columns), 7.0, dtype=aten.bfloat16)
+        aten.addmm(addend, left, right, beta=beta, alpha=alpha, out=out[:, ::2])
+        assert aten.equal(out[:, ::2], made)
+        assert out[:, 1::2].eq(7).all()
+
+
+@pytest.mark.parametrize("rows", [5, 70])
+def test_what_is_rounded_may_be_no_number(width, rows):
+    left, right = (drawn("bfloat16", *shape)[0] for shape in ((rows, 1), (1, 50)))
+    left[2], right[0, 7], right[0, 40] = math.inf, math.nan, 0
+    made = aten.addmm(aten.zeros(50, dtype=aten.bfloat16), left, right)
+    wide = left.float() * right.float()
+    assert aten.equal(made.nan_to_num(3), wide.bfloat16().nan_to_num(3))
+    assert aten.equal(made.isnan(), wide.isnan())
 
 
 @pytest.mark.parametrize("element", COMPLEX)

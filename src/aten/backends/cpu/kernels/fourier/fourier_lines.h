@@ -133,15 +133,15 @@ static TARGET int NAME(beside)(const aten_passes *passes, int64_t lanes, const R
 }
 
 /* Turns a square of numbers in registers. */
-#define TURN_SQUARE                                                                                 \
-    for (int width = 1; width < LANES; width *= 2) {                                                \
-        VECTOR held[LANES];                                                                         \
-        for (int k = 0; k < LANES / 2; k++) {                                                       \
-            held[2 * k] = LOW(made[k], made[k + LANES / 2]);                                        \
-            held[2 * k + 1] = HIGH(made[k], made[k + LANES / 2]);                                   \
-        }                                                                                           \
-        for (int k = 0; k < LANES; k++)                                                             \
-            made[k] = held[k];                                                                      \
+#define TURN_SQUARE                                                                                \
+    for (int width = 1; width < LANES; width *= 2) {                                               \
+        VECTOR held[LANES];                                                                        \
+        for (int k = 0; k < LANES / 2; k++) {                                                      \
+            held[2 * k] = LOW(made[k], made[k + LANES / 2]);                                       \
+            held[2 * k + 1] = HIGH(made[k], made[k + LANES / 2]);                                  \
+        }                                                                                          \
+        for (int k = 0; k < LANES; k++)                                                            \
+            made[k] = held[k];                                                                     \
     }
 
 /* A block of `rows` rows, of `columns` numbers, as columns of another. */
@@ -183,16 +183,16 @@ static TARGET void NAME(copy)(const REAL *restrict from, int64_t from_pitch, REA
     }
 }
 
-#define TURN                                                                                        \
-    const VECTOR real = IN(a, row * count + lane), imaginary = IN(a, held + row * count + lane);    \
-    const VECTOR tr = IN(turns, row * wide + begin + lane);                                         \
-    const VECTOR ti = IN(turns, all + row * wide + begin + lane);                                   \
-    OUT(out, row * pitch + begin + lane) = real * tr - imaginary * ti;                              \
+#define TURN                                                                                       \
+    const VECTOR real = IN(a, row * count + lane), imaginary = IN(a, held + row * count + lane);   \
+    const VECTOR tr = IN(turns, row * wide + begin + lane);                                        \
+    const VECTOR ti = IN(turns, all + row * wide + begin + lane);                                  \
+    OUT(out, row * pitch + begin + lane) = real * tr - imaginary * ti;                             \
     OUT(out, (rows + row) * pitch + begin + lane) = real * ti + imaginary * tr;
 
-#define UNFOLD(real, imaginary)                                                                     \
-    const VECTOR pr = xr + yr, pi = xi - yi, mr = xr - yr, mi = xi + yi;                            \
-    const VECTOR real = (pr + (wr * mi - wi * mr)) * halved;                                        \
+#define UNFOLD(real, imaginary)                                                                    \
+    const VECTOR pr = xr + yr, pi = xi - yi, mr = xr - yr, mi = xi + yi;                           \
+    const VECTOR real = (pr + (wr * mi - wi * mr)) * halved;                                       \
     const VECTOR imaginary = (pi - (wr * mr + wi * mi)) * halved;
 
 /* LANES rows of pairs, `apart` numbers from each other, side by side in planes, and back. */
@@ -356,11 +356,11 @@ static TARGET void NAME(rows)(const aten_passes *passes, int64_t rows, const REA
         NAME(copy)(a + plane * held, count, out + plane * wide * rows + begin, rows, wide, count);
 }
 
-#define MULTIPLY(at, root)                                                                          \
-    {                                                                                               \
-        const VECTOR real = IN(xr, at), imaginary = IN(xi, at);                                     \
-        OUT(yr, at) = real * IN(wr, root) - imaginary * IN(wi, root);                               \
-        OUT(yi, at) = real * IN(wi, root) + imaginary * IN(wr, root);                               \
+#define MULTIPLY(at, root)                                                                         \
+    {                                                                                              \
+        const VECTOR real = IN(xr, at), imaginary = IN(xi, at);                                    \
+        OUT(yr, at) = real * IN(wr, root) - imaginary * IN(wi, root);                              \
+        OUT(yi, at) = real * IN(wi, root) + imaginary * IN(wr, root);                              \
     }
 
 /* Numbers of `lanes` lines times those of one; y may be x, or have its planes exchanged. */

@@ -69,6 +69,13 @@ aten_amx_give(const int vectors, uint32_t *to, int64_t step)
 #define STRETCH ATEN_PANEL_STRETCH
 #include "panel_amx_strips.h"
 
+static TARGET void aten_amx_brains_rounded(const aten_panel_tile *tile,
+                                           const aten_panel_rounding *rounding, int64_t rows,
+                                           int64_t columns, int64_t group)
+{
+    aten_amx_brains_all_rows(tile, rounding, rows, columns, group);
+}
+
 /* The left bytes are signed, the right ones are not. */
 #define NAME(stem) aten_amx_quads_##stem
 #define DOT(sums, left, right) _tile_dpbsud(sums, left, right)

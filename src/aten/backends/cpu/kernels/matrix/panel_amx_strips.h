@@ -23,10 +23,10 @@ NAME(add)(const int vectors, const char *left, int64_t left_row, const char *rig
 }
 
 /* Up to sixteen rows of a strip, whose units follow each other. `shaped` is what registers are
-   shaped for. */
+   shaped for. Sums are stored, or rounded if it is said where to. */
 static inline __attribute__((always_inline)) TARGET void
-NAME(rows)(const int vectors, const aten_panel_tile *tile, const char *left, int64_t left_row,
-           int64_t first, int rows, int *shaped)
+NAME(rows)(const int vectors, const aten_panel_tile *tile, const aten_panel_rounding *rounding,
+           int64_t columns, const char *left, int64_t left_row, int64_t first, int rows, int *shaped)
 {
     uint32_t sums[ATEN_AMX_SIDE * 48] __attribute__((aligned(64)));
     const int64_t whole = tile->units / ATEN_AMX_SIDE * ATEN_AMX_SIDE, rest = tile->units - whole;
@@ -58,13 +58,24 @@ NAME(rows)(const int vectors, const aten_panel_tile *tile, const char *left, int
         NAME(add)(vectors, left + 4 * whole, left_row, tile->right + whole * tile->right_step,
                   tile->right_step);
     }
-    aten_amx_give(vectors, out, step);
+    if (!rounding) {
+        aten_amx_give(vectors, out, step);
+        return;
+    }
+    aten_amx_give(vectors, sums, 192);
+    {
+        aten_panel_rounding from = *rounding;
+        from.addend = rounding->addend ? rounding->addend + first * rounding->addend_row : NULL;
+        from.out = rounding->out + first * rounding->out_row;
+        aten_round_brain_rows(&from, 0, (const float *)sums, 48, rows, columns);
+    }
 }
 
 /* All rows of a strip. Rows whose units lie side by side, sixteen rows in a `group` of so many
    bytes, are brought into runs first. */
-static TARGET void NAME(strip)(const aten_panel_tile *tile, int64_t rows, int64_t columns,
-                               int64_t group)
+static inline __attribute__((always_inline)) TARGET void
+NAME(all_rows)(const aten_panel_tile *tile, const aten_panel_rounding *rounding, int64_t rows,
+               int64_t columns, int64_t group)
 {
     uint32_t turned[ATEN_AMX_SIDE * STRETCH];
     const int vectors = (int)((columns + 15) / 16);
@@ -84,13 +95,19 @@ static TARGET void NAME(strip)(const aten_panel_tile *tile, int64_t rows, int64_
             left_row = STRETCH * 4;
         }
         if (vectors == 1)
-            NAME(rows)(1, tile, left, left_row, row, count, &shaped);
+            NAME(rows)(1, tile, rounding, columns, left, left_row, row, count, &shaped);
         else if (vectors == 2)
-            NAME(rows)(2, tile, left, left_row, row, count, &shaped);
+            NAME(rows)(2, tile, rounding, columns, left, left_row, row, count, &shaped);
         else
-            NAME(rows)(3, tile, left, left_row, row, count, &shaped);
+            NAME(rows)(3, tile, rounding, columns, left, left_row, row, count, &shaped);
     }
     _tile_release();
+}
+
+static TARGET void NAME(strip)(const aten_panel_tile *tile, int64_t rows, int64_t columns,
+                               int64_t group)
+{
+    NAME(all_rows)(tile, NULL, rows, columns, group);
 }
 
 #undef NAME

@@ -444,6 +444,8 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
 #include "panel_dots.h"
 #undef ROWS
 
+#include "panel_brains.h"
+
 #ifdef ATEN_KNOWS_TILE_REGISTERS
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -451,10 +453,11 @@ aten_turn_sixteen_halves(const uint16_t *from, int64_t row, uint32_t *to, int64_
 #include "panel_amx.h"
 #include "panel_lines.h"
 static const aten_panel_tiles aten_panel_tiles_brains_amx
-    = {16, 8, 4, {{NULL}}, aten_amx_brains_strip, aten_sum_panel_lines};
+    = {16, 8, 4, {{NULL}}, aten_amx_brains_strip, aten_sum_panel_lines, aten_amx_brains_rounded};
 static const aten_panel_tiles aten_panel_tiles_quads_amx
     = {16, 8, 4, {{NULL}}, aten_amx_quads_strip};
-#define ATEN_HAS_BRAIN_TILES (aten_may_use_amx() && ATEN_MAY_USE(64, "amx-bf16"))
+#define ATEN_HAS_BRAIN_TILES                                                                       \
+    (aten_may_use_amx() && ATEN_MAY_USE(64, "amx-bf16") && ATEN_MAY_USE(64, "avx512bf16"))
 #define ATEN_HAS_BYTE_TILES (aten_may_use_amx() && ATEN_MAY_USE(64, "amx-int8"))
 #else
 #define ATEN_HAS_BRAIN_TILES 0
@@ -526,6 +529,8 @@ static int aten_zip_bytes(int vector_bytes, aten_panel_features features, const 
 static aten_panel_finish aten_panel_finish_of(int vector_bytes, int finish)
 {
 #if defined(__x86_64__)
+    if (vector_bytes == 64 && finish == ATEN_FINISH_BRAINS && ATEN_MAY_USE(64, "avx512bf16"))
+        return aten_panel_finish_brain_pairs;
     if (vector_bytes == 64)
         return aten_panel_finishes_64[finish];
     if (vector_bytes == 32)

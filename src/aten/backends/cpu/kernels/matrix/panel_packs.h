@@ -82,7 +82,7 @@ static TARGET void NAME(run_complex_doubles)(const void *source, int64_t step, i
 }
 
 /* One number a unit. */
-#define ZIP(stem, element, unit, make, sixteen)                                                           \
+#define ZIP(stem, element, unit, make, sixteen)                                                    \
     static TARGET void NAME(zip_##stem)(const void *source, int64_t step, int64_t count,         \
                                         int64_t columns, int64_t width, void *target)            \
     {                                                                                            \

@@ -10,14 +10,14 @@ products decide what it is, so infinities and NaNs are those that users expect.
 from libc.stdint cimport int32_t, int64_t, int8_t
 from libc.stdlib cimport free, malloc
 
-from aten._core.base.dtypes cimport INT32
+from aten._core.base.dtypes cimport INT32, item_size
 from aten.backends.cpu.kernels.matrix.panel_operands cimport (
     FEW_ROWS, GAP, PIECE_COLUMNS, STRIP_LANES, THREE, Piece, Way, add_parts, at, pack_right,
     pack_strips, strip_at, sums_of, take_left, take_strip, units_of)
 from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_BYTE_QUADS, LEFT_LANES, STRETCH, STRETCH_OF_QUADS, aten_panel_columns,
-    aten_panel_columns_function, aten_panel_interleaved, aten_panel_lines, aten_panel_row,
-    aten_panel_tile, aten_panel_tiles, run_strip)
+    aten_panel_columns_function, aten_panel_interleaved, aten_panel_lines, aten_panel_rounding,
+    aten_panel_row, aten_panel_tile, aten_panel_tiles, run_strip)
 
 cdef enum:
     # Vectors side by side in a tile.
@@ -249,6 +249,7 @@ cdef void _multiply_block(Piece* piece) noexcept nogil:
     cdef int64_t stretch = _stretch_of(piece, _stretch_units(piece))
     cdef int64_t strip = _strip_of(piece, piece.columns)
     cdef char* sums = piece.out.data if piece.direct else piece.sums
+    cdef bint rounds = _rounds(piece)
     cdef aten_panel_tile tile
     tile.base = NULL
     tile.out_row = piece.out.row_stride if piece.direct else piece.sums_row
@@ -269,13 +270,39 @@ cdef void _multiply_block(Piece* piece) noexcept nogil:
                 _go_on(piece, &tile, begin)
                 if piece.direct:
                     tile.base = piece.below if piece.way.flips and not begin else NULL
-                _run_strip(piece, &tile, columns)
+                if rounds and begin + stretch >= piece.depth:
+                    _run_rounded(piece, &tile, column, columns)
+                else:
+                    _run_strip(piece, &tile, columns)
                 column += columns
         begin += stretch
         if begin >= piece.depth:
             break
-    if not piece.direct:
+    if not piece.direct and not rounds:
         _finish(piece, 0, piece.columns)
+
+
+cdef inline bint _rounds(const Piece* piece) noexcept nogil:
+    """Whether sums become results of neighbouring columns as soon as they are there."""
+    return (piece.way.tiles.rounded != NULL and piece.out.column_stride == 1
+            and (piece.addend.data == NULL or piece.addend.column_stride == 1))
+
+
+cdef void _run_rounded(const Piece* piece, const aten_panel_tile* tile, int64_t column,
+                       int64_t columns) noexcept nogil:
+    cdef aten_panel_rounding rounding
+    cdef int64_t group = tile.left_step * tile.units
+    rounding.alpha, rounding.beta = <float>piece.alpha.real, <float>piece.beta.real
+    rounding.addend = NULL
+    rounding.addend_row = 0
+    if piece.addend.data != NULL:
+        rounding.addend = at(&piece.addend, 0, 0, column)
+        rounding.addend_row = piece.addend.row_stride * item_size(piece.addend.code)
+    rounding.out = at(&piece.out, 0, 0, column)
+    rounding.out_row = piece.out.row_stride * item_size(piece.out.code)
+    if tile.left_step == piece.way.tiles.unit:
+        group = 0
+    piece.way.tiles.rounded(tile, &rounding, piece.rows, columns, group)
 
 
 cdef void _multiply_by_strips(Piece* piece) noexcept nogil:

@@ -25,11 +25,20 @@ cdef extern from "panel_structures.h" nogil:
         int64_t out_row
         bint begins
     ctypedef void (*aten_panel_lines_function)(const aten_panel_lines*) noexcept nogil
+    ctypedef struct aten_panel_rounding:
+        float alpha, beta
+        const char* addend
+        char* out
+        int64_t addend_row, out_row
+    ctypedef void (*aten_panel_rounded_function)(
+        const aten_panel_tile*, const aten_panel_rounding*, int64_t rows, int64_t columns,
+        int64_t group) noexcept nogil
     ctypedef struct aten_panel_tiles:
         int lanes, rows, unit
         aten_panel_tile_function tiles[4][3]
         aten_panel_strip_function strip
         aten_panel_lines_function lines_of_few
+        aten_panel_rounded_function rounded
     ctypedef struct aten_panel_interleaved:
         int64_t rows, columns, depth
         const void* left

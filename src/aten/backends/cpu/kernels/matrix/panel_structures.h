@@ -103,10 +103,24 @@ typedef void (*aten_panel_strip_function)(const aten_panel_tile *, int64_t rows,
                                           int64_t group);
 
 typedef struct {
+    /* Where alpha * sums + beta * addend go, rounded to bfloat16: columns side by side, rows so many
+       bytes apart. Without an addend it is NULL. */
+    float alpha, beta;
+    const char *addend;
+    char *out;
+    int64_t addend_row, out_row;
+} aten_panel_rounding;
+
+/* A strip whose sums are not stored, but what they are rounded to. */
+typedef void (*aten_panel_rounded_function)(const aten_panel_tile *, const aten_panel_rounding *,
+                                            int64_t rows, int64_t columns, int64_t group);
+
+typedef struct {
     int lanes, rows, unit;
     aten_panel_tile_function tiles[4][3];
     aten_panel_strip_function strip;    /* or NULL: by tiles */
     aten_panel_lines_function lines_of_few; /* or NULL: the right operand is packed for them, too */
+    aten_panel_rounded_function rounded;    /* or NULL: sums are stored */
 } aten_panel_tiles;
 
 /* `row` and `ahead` are in what is read: units or elements. */

@@ -10,7 +10,7 @@ typedef REAL NAME(lanes) __attribute__((vector_size(32), aligned(sizeof(REAL)), 
 #define LANES ((int64_t)(sizeof(NAME(lanes)) / sizeof(REAL)))
 #define IN(place) (*(NAME(lanes) *)(place))
 /* Numbers of a row with the zeros that it is filled up with, to be worked on by whole lanes. */
-#define FILLED(columns)                                                                             \
+#define FILLED(columns)                                                                            \
     ((columns) <= LANES ? LANES : (columns) <= 2 * LANES ? 2 * LANES : (int64_t)ATEN_SIDE)
 
 /* Copies a matrix in from anywhere; returns whether all of its numbers are finite. */

@@ -75,7 +75,7 @@ typedef struct {
 
 #ifdef ATEN_KNOWS_TILE_REGISTERS
 #define TARGET                                                                                     \
-    __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,amx-tile,amx-bf16")))
+    __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx512bf16,amx-tile,amx-bf16")))
 #define INLINE static inline __attribute__((always_inline)) TARGET
 
 /* The bits of those of sixteen places that are from 0 up to `length`, the first of which is `place`. */
@@ -226,15 +226,21 @@ INLINE void aten_register_write_planes(const aten_register_block *work, int down
     const int64_t ahead = work->outputs - channel, outputs = ahead < 16 ? ahead : 16;
     __m512i square[16];
     __m256i narrow[16];
+    __m512 line[16];
     int64_t i, k;
     ATEN_UNROLL for (i = 0; i < 16; i++)
         square[i] = _mm512_loadu_si512(sums + i * 16);
     aten_turn_square(square);
     ATEN_UNROLL for (i = 0; i < 16; i++) {
-        __m512 line = _mm512_castsi512_ps(square[i]);
+        line[i] = _mm512_castsi512_ps(square[i]);
         if (work->bias && i < outputs)
-            line = _mm512_add_ps(line, _mm512_set1_ps(work->bias[(channel + i) * work->bias_step]));
-        narrow[i] = aten_narrow_brains(line);
+            line[i] = _mm512_add_ps(line[i],
+                                    _mm512_set1_ps(work->bias[(channel + i) * work->bias_step]));
+    }
+    ATEN_UNROLL for (i = 0; i < 16; i += 2) {
+        const __m512i both = aten_narrow_two_brains(line[i], line[i + 1]);
+        narrow[i] = _mm512_castsi512_si256(both);
+        narrow[i + 1] = _mm512_extracti64x4_epi64(both, 1);
     }
     for (k = 0; k < work->pieces[down]; k++) {
         const aten_register_piece *piece = &work->piece[down][k];
@@ -246,25 +252,30 @@ INLINE void aten_register_write_planes(const aten_register_block *work, int down
     }
 }
 
-/* The same of a position after the other, whose channels are neighbours. */
-INLINE void aten_register_write_runs(const aten_register_block *work, int down, int64_t channel,
-                                     const float *sums)
+/* The same of a position after the other, whose channels are neighbours: up to 32 of them. */
+INLINE void aten_register_write_runs(const aten_register_block *work, int down, const float *sums)
 {
-    const __mmask16 lanes = (__mmask16)aten_places_within(0, work->outputs - channel, 16);
-    float some[16] = {0};
-    __m512 bias;
+    const int64_t most = 16 * work->vectors, outputs = work->outputs < most ? work->outputs : most;
+    const __mmask32 lanes = outputs < 32 ? ((__mmask32)1 << outputs) - 1 : ~(__mmask32)0;
+    float some[32] = {0};
+    __m512 first, second;
     int64_t i, k;
-    for (i = 0; work->bias && i < 16 && channel + i < work->outputs; i++)
-        some[i] = work->bias[(channel + i) * work->bias_step];
-    bias = _mm512_loadu_ps(some);
+    for (i = 0; work->bias && i < outputs; i++)
+        some[i] = work->bias[i * work->bias_step];
+    first = _mm512_loadu_ps(some);
+    second = _mm512_loadu_ps(some + 16);
     for (k = 0; k < work->pieces[down]; k++) {
         const aten_register_piece *piece = &work->piece[down][k];
-        uint16_t *to = work->out + channel + piece->out;
+        uint16_t *to = work->out + piece->out;
         for (i = piece->lane; i < piece->lane + piece->count; i++, to += work->out_position) {
-            __m512 line = _mm512_loadu_ps(sums + i * 16);
-            if (work->bias)
-                line = _mm512_add_ps(line, bias);
-            _mm256_mask_storeu_epi16(to, lanes, aten_narrow_brains(line));
+            __m512 low = _mm512_loadu_ps(sums + i * 16), high = low;
+            if (work->vectors > 1)
+                high = _mm512_loadu_ps(sums + 256 + i * 16);
+            if (work->bias) {
+                low = _mm512_add_ps(low, first);
+                high = _mm512_add_ps(high, second);
+            }
+            _mm512_mask_storeu_epi16(to, lanes, aten_narrow_two_brains(low, high));
         }
     }
 }
@@ -281,16 +292,14 @@ static TARGET void aten_register_multiply(const aten_register_block *work)
         aten_register_sum(1, 2, work, sums);
     else
         aten_register_sum(1, 1, work, sums);
-    for (down = 0; down < work->downs; down++)
-        for (vector = 0; vector < work->vectors; vector++) {
-            const float *part = sums + (2 * down + vector) * 256;
-            if (16 * vector >= work->outputs)
-                continue;
-            if (work->last)
-                aten_register_write_runs(work, down, 16 * vector, part);
-            else
-                aten_register_write_planes(work, down, 16 * vector, part);
-        }
+    for (down = 0; down < work->downs; down++) {
+        if (work->last)
+            aten_register_write_runs(work, down, sums + 2 * down * 256);
+        for (vector = 0; !work->last && vector < work->vectors; vector++)
+            if (16 * vector < work->outputs)
+                aten_register_write_planes(work, down, 16 * vector,
+                                           sums + (2 * down + vector) * 256);
+    }
 }
 
 /* Registers of sixteen lines of 64 bytes, until they are given back. */

@@ -9,7 +9,7 @@
 /* `fold`: the largest of each column of one to three lines. `keep`: of another line and what there
    is. `join`: of `columns` neighbours, at every `step`-th place. `take`: the next element of `count`
    windows `step` elements apart, which lies at `place` in each of them. */
-#define LOOPS_OF(name, element, integer)                                                                \
+#define LOOPS_OF(name, element, integer)                                                           \
     static inline __attribute__((always_inline)) TARGET element NAME(larger_##name)(             \
         element kept, element value)                                                             \
     {                                                                                            \

@@ -159,6 +159,8 @@ def _is_like(residual: Tensor, input: Tensor, sizes: Sequence[int]) -> bool:
 
 def _of_halves(input: Tensor, weight: Tensor, bias: Tensor | None, window: Window) -> Tensor:
     """A convolution of half types, whose sums are rounded once."""
+    if not window.transposed and suggested_format(input) is _LAST and _is_of_pixels(weight, window):
+        return _multiplied_pixels(input, weight, bias)
     if input.dtype.name == "bfloat16" and not window.transposed:
         multiplied = _in_brains(input, weight, bias, window)
         if multiplied is not None:
@@ -166,6 +168,22 @@ def _of_halves(input: Tensor, weight: Tensor, bias: Tensor | None, window: Windo
     wide = [one if one is None else one.to(_FLOAT32) for one in (input, weight, bias)]
     narrow: Tensor = ops.aten.convolution.default(*wide, *window).to(input.dtype)
     return narrow
+
+
+def _is_of_pixels(weight: Tensor, window: Window) -> bool:
+    """Whether each pixel of the result is a product of weights and one pixel."""
+    return (
+        weight.numel() > 0
+        and {*weight.shape[2:], *window.stride, window.groups} == {1}
+        and not any(window.padding)
+    )
+
+
+def _multiplied_pixels(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """The convolution of images with channels last by weights of one tap."""
+    pixels = input.contiguous(memory_format=_LAST).permute((0, 2, 3, 1))
+    made: Tensor = ops.aten.linear.default(pixels, weight.flatten(1), bias)
+    return made.permute((0, 3, 1, 2))
 
 
 def _in_brains(input: Tensor, weight: Tensor, bias: Tensor | None, window: Window) -> Tensor | None:
