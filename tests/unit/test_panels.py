@@ -248,6 +248,29 @@ def test_the_smallest_numbers_are_rounded_like_others(width, rows, columns, beta
         assert out[:, 1::2].eq(7).all()
 
 
+@pytest.mark.parametrize("rows", [17, 33, 40, 100])
+@pytest.mark.parametrize("columns", [80, 211, 300])
+@pytest.mark.parametrize("depth", [300, 302, 530, 1100])
+def test_a_large_right_operand_of_columns(width, rows, columns, depth):
+    """Its columns are rows of memory, as weights are: the bits are those of operands that lie otherwise,
+    by an addend of any order as well."""
+    left, right = (
+        drawn("bfloat16", rows, depth)[0],
+        drawn("bfloat16", columns, depth, seed=1)[0].t(),
+    )
+    addend, _ = drawn("bfloat16", rows, columns, seed=2)
+    assert aten.equal(left @ right, left @ right.contiguous())
+    made = aten.addmm(addend, left, right.contiguous(), beta=0.5, alpha=3)
+    for one in (addend, addend.t().contiguous().t()):
+        assert aten.equal(aten.addmm(one, left, right, beta=0.5, alpha=3), made)
+    made = aten.addmm(addend[0], left, right.contiguous())
+    assert aten.equal(aten.addmm(addend[0], left, right), made)
+    out = aten.empty(columns, rows, dtype=aten.bfloat16).t()
+    assert aten.equal(aten.addmm(addend[0], left, right, out=out), made)
+    made = aten.addmm(addend[:, :1], left, right.contiguous())
+    assert aten.equal(aten.addmm(addend[:, :1], left, right), made)
+
+
 @pytest.mark.parametrize("rows", [5, 70])
 def test_what_is_rounded_may_be_no_number(width, rows):
     left, right = (drawn("bfloat16", *shape)[0] for shape in ((rows, 1), (1, 50)))

@@ -65,8 +65,9 @@ NAME(rows)(const int vectors, const aten_panel_tile *tile, const aten_panel_roun
     aten_amx_give(vectors, sums, 192);
     {
         aten_panel_rounding from = *rounding;
-        from.addend = rounding->addend ? rounding->addend + first * rounding->addend_row : NULL;
-        from.out = rounding->out + first * rounding->out_row;
+        if (rounding->addend)
+            from.addend += first * (rounding->turned ? 2 : rounding->addend_step);
+        from.out += first * (rounding->turned ? 2 : rounding->out_step);
         aten_round_brain_rows(&from, 0, (const float *)sums, 48, rows, columns);
     }
 }

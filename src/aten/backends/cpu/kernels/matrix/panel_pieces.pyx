@@ -283,25 +283,35 @@ cdef void _multiply_block(Piece* piece) noexcept nogil:
 
 
 cdef inline bint _rounds(const Piece* piece) noexcept nogil:
-    """Whether sums become results of neighbouring columns as soon as they are there."""
-    return (piece.way.tiles.rounded != NULL and piece.out.column_stride == 1
-            and (piece.addend.data == NULL or piece.addend.column_stride == 1))
+    """Whether sums become results, whose columns or rows are neighbours, as soon as they are there."""
+    return (piece.way.tiles.rounded != NULL
+            and (_are_neighbours(piece.out.column_stride, piece, piece.addend.column_stride)
+                 or _are_neighbours(piece.out.row_stride, piece, piece.addend.row_stride)))
+
+
+cdef inline bint _are_neighbours(int64_t out_stride, const Piece* piece,
+                                 int64_t addend_stride) noexcept nogil:
+    return out_stride == 1 and (piece.addend.data == NULL or addend_stride == 1)
 
 
 cdef void _run_rounded(const Piece* piece, const aten_panel_tile* tile, int64_t column,
                        int64_t columns) noexcept nogil:
     cdef aten_panel_rounding rounding
-    cdef int64_t group = tile.left_step * tile.units
-    rounding.alpha, rounding.beta = <float>piece.alpha.real, <float>piece.beta.real
-    rounding.addend = NULL
-    rounding.addend_row = 0
-    if piece.addend.data != NULL:
-        rounding.addend = at(&piece.addend, 0, 0, column)
-        rounding.addend_row = piece.addend.row_stride * item_size(piece.addend.code)
-    rounding.out = at(&piece.out, 0, 0, column)
-    rounding.out_row = piece.out.row_stride * item_size(piece.out.code)
+    cdef int64_t group = tile.left_step * tile.units, size = item_size(piece.out.code)
     if tile.left_step == piece.way.tiles.unit:
         group = 0
+    rounding.turned = not _are_neighbours(piece.out.column_stride, piece,
+                                          piece.addend.column_stride)
+    rounding.alpha, rounding.beta = <float>piece.alpha.real, <float>piece.beta.real
+    rounding.out = at(&piece.out, 0, 0, column)
+    rounding.out_step = size * (piece.out.column_stride if rounding.turned
+                                else piece.out.row_stride)
+    rounding.addend = NULL
+    rounding.addend_step = 0
+    if piece.addend.data != NULL:
+        rounding.addend = at(&piece.addend, 0, 0, column)
+        rounding.addend_step = size * (piece.addend.column_stride if rounding.turned
+                                       else piece.addend.row_stride)
     piece.way.tiles.rounded(tile, &rounding, piece.rows, columns, group)
 
 

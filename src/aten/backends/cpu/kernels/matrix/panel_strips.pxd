@@ -29,7 +29,8 @@ cdef extern from "panel_structures.h" nogil:
         float alpha, beta
         const char* addend
         char* out
-        int64_t addend_row, out_row
+        int64_t addend_step, out_step
+        bint turned
     ctypedef void (*aten_panel_rounded_function)(
         const aten_panel_tile*, const aten_panel_rounding*, int64_t rows, int64_t columns,
         int64_t group) noexcept nogil

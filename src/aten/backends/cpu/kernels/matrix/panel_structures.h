@@ -103,12 +103,13 @@ typedef void (*aten_panel_strip_function)(const aten_panel_tile *, int64_t rows,
                                           int64_t group);
 
 typedef struct {
-    /* Where alpha * sums + beta * addend go, rounded to bfloat16: columns side by side, rows so many
-       bytes apart. Without an addend it is NULL. */
+    /* Where alpha * sums + beta * addend go, rounded to bfloat16: columns side by side and rows so many
+       bytes apart, or if `turned` the other way round. Without an addend it is NULL. */
     float alpha, beta;
     const char *addend;
     char *out;
-    int64_t addend_row, out_row;
+    int64_t addend_step, out_step;
+    int turned;
 } aten_panel_rounding;
 
 /* A strip whose sums are not stored, but what they are rounded to. */

@@ -148,11 +148,25 @@ cdef void multiply_panels(const Product* given) noexcept nogil:
         # A column of results is a row, whose columns fill vectors.
         transpose(&panels.product)
     _choose_way(&panels.way, given.left.code, given.out.code)
+    if _is_turned(&panels):
+        transpose(&panels.product)
     if (panels.way.packs.parts == 2 and given.columns >= LEAST_COLUMNS
             and given.depth >= LEAST_DEPTH):
         panels.way.lines = THREE
     together = _cut(&panels)
     parallel_for(given.batch * panels.down * panels.across, together, _run_pieces, &panels)
+
+
+cdef bint _is_turned(const Panels* panels) noexcept nogil:
+    """Whether a large right operand, of columns that are runs, is the left one of the turned product:
+    so it need not be packed, but a smaller one is, and results are turned as they are rounded."""
+    cdef const Product* product = &panels.product
+    return (panels.way.kind == ATEN_BRAIN_PAIRS and panels.way.tiles.rounded != NULL
+            and product.right.row_stride == 1 and product.depth % panels.way.packs.group == 0
+            and product.out.column_stride == 1
+            and (product.addend.data == NULL or product.addend.column_stride == 1)
+            and FEW_ROWS < product.rows <= product.columns // 2
+            and product.rows <= product.depth // 3)
 
 
 cdef int64_t _cut(Panels* panels) noexcept nogil:
