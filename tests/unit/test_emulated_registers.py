@@ -1,5 +1,5 @@
-"""Kernels of convolution and attention that use tile registers, on any processor with vectors of 64
-bytes and bfloat16: the kernels themselves, with emulated registers."""
+"""Kernels of convolution, attention and products that use tile registers, on any processor with
+vectors of 64 bytes and bfloat16: the kernels themselves, with emulated registers."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ PROGRAM = """
 #define ATEN_KNOWS_TILE_REGISTERS
 #include "windows/convolution_registers.h"
 #include "matrix/attention_registers.h"
-#include "matrix/panel_structures.h"
-#include "matrix/panel_lines.h"
+#include "matrix/panel_levels.h"
 int has_vectors(void)
 { return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512bw"); }
 void copy_line(const aten_register_line *work) { aten_register_copy_line(work); }
@@ -50,6 +49,9 @@ void convolve(const aten_register_block *work)
 void score(const aten_register_keys *work) { aten_registers_of_attention.score(work); }
 void split(float *weights, int64_t count) { aten_registers_of_attention.split(weights, count); }
 void weigh(const aten_register_values *work) { aten_registers_of_attention.multiply(work); }
+void round_strip(const aten_panel_tile *tile, const aten_panel_rounding *rounding, int64_t rows,
+                 int64_t columns)
+{ aten_panel_tiles_brains_amx.rounded(tile, rounding, rows, columns, 0); }
 void sum_lines(const aten_panel_lines *work) { aten_sum_panel_lines(work); }
 void sum(const aten_register_lines *work) { aten_registers_of_attention.sum(work); }
 """
@@ -150,6 +152,32 @@ PanelLines = structure(
     out=ADDRESS,
     out_row=LONG,
     begins=ctypes.c_int,
+)
+
+
+Tile = structure(
+    "Tile",
+    units=LONG,
+    left=ADDRESS,
+    right=ADDRESS,
+    left_row=LONG,
+    left_step=LONG,
+    right_step=LONG,
+    start=ADDRESS,
+    base=ADDRESS,
+    addend=ADDRESS,
+    out=ADDRESS,
+    out_row=LONG,
+)
+Rounding = structure(
+    "Rounding",
+    alpha=ctypes.c_float,
+    beta=ctypes.c_float,
+    addend=ADDRESS,
+    out=ADDRESS,
+    addend_step=LONG,
+    out_step=LONG,
+    turned=ctypes.c_int,
 )
 
 
@@ -412,3 +440,53 @@ def test_lines_of_few_rows(kernels, rows, steps, columns):
     work.begins = 1
     kernels.sum_lines(ctypes.byref(work))
     assert aten.equal(bits(out[:, :columns]), bits(apart[0] + apart[1]))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("alpha", [1.0, 2.0**-126])
+@pytest.mark.parametrize("beta", [None, 1.0, 0.5])
+@pytest.mark.parametrize("shape", [(1, 1), (16, 48), (37, 33), (20, 16)], ids=str)
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_strips_that_are_rounded(kernels, turned, alpha, beta, shape, goes_on):
+    """Rows or columns of results beside each other, which start at sums that are there; numbers of
+    a few bits, whose sums are exact, and the smallest ones there are."""
+    rows, columns = shape
+    units, lanes = 19, (columns + 15) // 16 * 16
+    left = drawn(rows, 2 * units).mul(4).round()
+    right = drawn(2 * units, columns, seed=1).mul(4).round()
+    pairs = aten.zeros(units, lanes, 2, dtype=aten.bfloat16)
+    pairs[:, :columns] = right.view(units, 2, columns).transpose(1, 2)
+    start = drawn(rows, lanes, seed=2).float().mul(4).round()
+    addend = drawn(rows, columns, seed=3) * alpha
+    out = aten.full((rows, columns), 7.0, dtype=aten.bfloat16)
+    if turned:
+        addend, out = (one.t().contiguous().t() for one in (addend, out))
+    tile = Tile(
+        units=units,
+        left=left.data_ptr(),
+        right=pairs.data_ptr(),
+        left_row=4 * units,
+        left_step=4,
+        right_step=4 * lanes,
+        start=start.data_ptr() if goes_on else None,
+        out_row=lanes,
+    )
+    rounding = Rounding(
+        alpha=alpha,
+        beta=beta or 0.0,
+        addend=None if beta is None else addend.data_ptr(),
+        out=out.data_ptr(),
+        addend_step=2 * addend.stride(turned),
+        out_step=2 * out.stride(turned),
+        turned=turned,
+    )
+    kernels.round_strip(
+        ctypes.byref(tile), ctypes.byref(rounding), ctypes.c_int64(rows), ctypes.c_int64(columns)
+    )
+    sums = left.float() @ right.float()
+    if goes_on:
+        sums = sums + start[:, :columns]
+    expected = alpha * sums
+    if beta is not None:
+        expected = expected + beta * addend.float()
+    assert aten.equal(out, expected.bfloat16())

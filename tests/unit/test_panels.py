@@ -252,8 +252,8 @@ def test_the_smallest_numbers_are_rounded_like_others(width, rows, columns, beta
 @pytest.mark.parametrize("columns", [80, 211, 300])
 @pytest.mark.parametrize("depth", [300, 302, 530, 1100])
 def test_a_large_right_operand_of_columns(width, rows, columns, depth):
-    """Its columns are rows of memory, as weights are: the bits are those of operands that lie otherwise,
-    by an addend of any order as well."""
+    """Its columns are rows of memory, as weights are: the bits are those of operands that lie
+    otherwise, by an addend of any order as well."""
     left, right = (
         drawn("bfloat16", rows, depth)[0],
         drawn("bfloat16", columns, depth, seed=1)[0].t(),
