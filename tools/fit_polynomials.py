@@ -316,6 +316,14 @@ def erfcx_fits() -> list[Fit]:
             5,
             lambda u: 1 / far_out(u),
         ),
+        Fit(
+            "ERF_TAIL_EXPONENT",
+            "log2(erfc(u + 1.125)), 0 <= u <= 4.875, for 1 - erfc",
+            lambda u: mp.log(mp.erfc(u + mp.mpf("1.125")), 2),
+            (mp.mpf(0), mp.mpf("4.875")),
+            16,
+            lambda u: mp.erfc(u + mp.mpf("1.125")) * LN2,
+        ),
     ]
 
 

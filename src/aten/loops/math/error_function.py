@@ -17,7 +17,7 @@ from aten.loops.math.building_blocks import (
     polynomial_at,
     two_product,
 )
-from aten.loops.math.exponential import FLOAT32, scaled_exp
+from aten.loops.math.exponential import FLOAT32, FLOAT64, scaled_exp, shifted_exponent
 from aten.loops.math.logarithm import log_of_positive
 from aten.prims import Value
 from aten.prims import arithmetic as a
@@ -36,7 +36,7 @@ ERFC_ZERO = 10.25  # of float32
 def erf(x: Value) -> Value:
     """The error function: in float32 polynomials on 32 intervals.
 
-    In float64 ``x + x P(x^2 - 1/2)`` up to 1.125, and ``1 - erfc(x)`` beyond.
+    In float64 ``x + x P(x^2 - 1/2)`` up to 1.125, and one minus a power of two beyond.
 
     Error: float32 0.80 ULP (all inputs), float64 1 ULP.
     """
@@ -47,9 +47,20 @@ def erf(x: Value) -> Value:
         place = place_above_one(limited)
         value = piecewise_odd_polynomial(limited, place, tables.ERF_CENTERS, tables.ERF_TERMS)
         return a.copysign(value, x)
-    complement = erfc_of_positive(magnitude)
-    value = a.where(magnitude < 1.125, erf_near_zero(magnitude), 1.0 - complement)
+    tail = 1.0 - erfc_beside_one(magnitude)
+    value = a.where(magnitude < 1.125, erf_near_zero(magnitude), tail)
     return a.copysign(value, x)
+
+
+def erfc_beside_one(x: Value) -> Value:
+    """`erfc` of a float64 from 1.125 on to what one minus it needs, as a power of two."""
+    # From 6 on one minus it is one.
+    limited = choose(x > 6.0, x, 6.0, x)
+    exponent = polynomial(limited - 1.125, coefficients.ERF_TAIL_EXPONENT)
+    rounder = a.constant(x, FLOAT64.plain_rounder)
+    rounded = exponent + rounder
+    rest = exponent - (rounded - rounder)
+    return shifted_exponent(polynomial(rest, (1.0, *coefficients.EXP2)), rounded)
 
 
 def ndtr(x: Value) -> Value:
