@@ -68,7 +68,11 @@ typedef struct {
 #define WIDEN_HALVES(from) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from)))
 #define SUM_OF(vector) _mm512_reduce_add_ps((__m512)(vector))
 #define MOST_OF(vector) _mm512_reduce_max_ps((__m512)(vector))
+#define TIMES_POWERS(x, k, least)                                                                \
+    _mm512_maskz_scalef_ps(                                                                      \
+        _mm512_cmp_ps_mask((__m512)(k), _mm512_set1_ps(least), _CMP_NLT_UQ), (__m512)(x), (__m512)(k))
 #include "attention_rows.h"
+#undef TIMES_POWERS
 #endif
 
 static const aten_attention_rows *aten_attention_rows_of(int vector_bytes)

@@ -1,5 +1,6 @@
 /* Included once for each level of vector instructions, with NAME(stem), TARGET and the vectors
-   NAME(floats) and NAME(ints). */
+   NAME(floats) and NAME(ints); and, where the processor has an instruction for it,
+   TIMES_POWERS(x, k, least), which is x 2^k for whole numbers k and 0 where k is below `least`. */
 
 static inline __attribute__((always_inline)) TARGET NAME(floats)
 NAME(choose)(NAME(ints) chosen, NAME(floats) first, NAME(floats) second)
@@ -35,13 +36,19 @@ NAME(power)(NAME(floats) x, float factor)
     const NAME(floats) shift = (NAME(floats)){0} + 12582912.0f;
     const NAME(floats) turns = x * factor + shift;
     const NAME(floats) rest = x * factor - (turns - shift);
+#ifndef TIMES_POWERS
     const NAME(ints) scale = ((NAME(ints))turns << 23) + 0x3F800000;
+#endif
     NAME(floats) sum = rest * 1.5353362e-4f + 1.3398874e-3f;
     sum = sum * rest + 9.6184374e-3f;
     sum = sum * rest + 5.5503325e-2f;
     sum = sum * rest + 2.4022648e-1f;
     sum = sum * rest + 6.9314720e-1f;
     sum = sum * rest + 1.0f;
+#ifdef TIMES_POWERS
+    return (NAME(floats))TIMES_POWERS(sum, turns - shift, -125.0f);
+#else
     return (NAME(floats))((NAME(ints))(sum * (NAME(floats))scale)
                           & ~(NAME(ints))(turns < 12582912.0f - 125.0f));
+#endif
 }
