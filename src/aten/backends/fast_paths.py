@@ -27,6 +27,7 @@ from aten.backends.cpu.kernels.moving.conversion import (
     CopyKernel,
     ReorderKernel,
 )
+from aten.backends.cpu.kernels.windows import pooling_calls
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.operators.lapack import address_of
 from aten.registry import operator
@@ -136,6 +137,13 @@ def _small_spectra(
     return small_spectra.SmallSpectrumKernel(native, address_of, replaced, operator, otherwise)
 
 
+def _pool(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel) -> FastPath:
+    # Only who pools needs what is behind it.
+    from aten.backends.cpu.operators.windows.pool import prepared
+
+    return pooling_calls.PoolKernel(native, prepared, replaced, operator, otherwise)
+
+
 def _of_kind(kind: Callable[..., FastPath]) -> Maker:
     """For kernels that need nothing but their name."""
 
@@ -158,6 +166,7 @@ _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(derived_views.NAMES, _derived_view),
     **dict.fromkeys(joining.NAMES, _join),
     **dict.fromkeys(small_spectra.NAMES, _small_spectra),
+    **dict.fromkeys(pooling_calls.NAMES, _pool),
     **dict.fromkeys(rearranging.NAMES, _of_kind(rearranging.RearrangeKernel)),
     **dict.fromkeys(sequences.NAMES, _of_kind(sequences.SequenceKernel)),
     **dict.fromkeys(drawing.NAMES, _of_kind(drawing.DrawKernel)),

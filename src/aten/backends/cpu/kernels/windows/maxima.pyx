@@ -46,6 +46,8 @@ cdef enum:
     LANES = 8
     # Lines that are folded at once.
     FEW_LINES = 3
+    # Windows of two by two elements in a line from which on it is folded as others are.
+    WIDE_SQUARES = 32
 
 cdef int64_t NARROW_PLANE = <int64_t>1 << 31
 
@@ -170,10 +172,11 @@ cdef void _find_in_lines(const Pool* pool, int64_t begin, int64_t end, Element* 
     cdef const aten_maxima* loops = _loops_of(<Element>0)
     cdef Whole whole
     cdef bint even = _are_even(pool, &whole)
-    if even and _folds_lines(pool):
+    cdef bint squares = _are_squares(pool)
+    if even and _folds_lines(pool) and not (squares and width < WIDE_SQUARES):
         _fold_lines(pool, &whole, begin, end, out)
         return
-    if _are_squares(pool):
+    if squares:
         _find_in_squares(pool, loops, begin, end, out, places)
         return
     if _are_wide(pool) and not (even and _are_low(pool)):

@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int64_t
 
+from aten._core.tensor.tensor cimport Tensor
+
 cdef extern from "pixel_levels.h" nogil:
     ctypedef struct aten_pixels:
         void (*find)(const void** lines, const int64_t* places, int64_t count, void* out,
@@ -82,3 +84,10 @@ cdef inline int64_t list_pixels(const Pool* pool, const char* image, int64_t ite
             j += pool.steps[1]
         i += pool.steps[0]
     return count
+
+
+# What `max_pool` and `average_pool` do for operands that they have looked at.
+cdef int find_maxima(Tensor input, Tensor out, Tensor indices, windows, steps,
+                     bint apart) except -1
+cdef int find_averages(Tensor input, Tensor out, windows, steps, bint inside,
+                       int64_t divisor) except -1

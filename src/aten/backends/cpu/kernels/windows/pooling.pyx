@@ -123,12 +123,17 @@ def max_pool(Tensor input not None, Tensor out not None, Tensor indices, windows
     distance of a window's elements; if `apart`, each plane has windows of its own, one plane's
     after the other's. Raises NotImplementedError for element types that are not ordered.
     """
-    cdef Pool pool
     for tensor in (input, out, indices):
         require_memory(<TensorImpl>tensor)
     if not _is_ordered(input.dtype_code):
         raise NotImplementedError(
             f"\"max_pool2d\" not implemented for '{input.dtype.scalar_type_name}'")
+    find_maxima(input, out, indices, windows, steps, apart)
+
+
+cdef int find_maxima(Tensor input, Tensor out, Tensor indices, windows, steps,
+                     bint apart) except -1:
+    cdef Pool pool
     _prepare(&pool, input, out, windows, steps, False)
     pool.indices = NULL if indices is None else <int64_t*>data_pointer(indices)
     pool.apart = apart
@@ -137,6 +142,7 @@ def max_pool(Tensor input not None, Tensor out not None, Tensor indices, windows
     else:
         _run(&pool, out.count, find_lines, pool.results[2])
     count_write(out)
+    return 0
 
 
 def average_pool(Tensor input not None, Tensor out not None, windows, bint inside,
@@ -148,19 +154,25 @@ def average_pool(Tensor input not None, Tensor out not None, windows, bint insid
     drop what follows the point. Raises NotImplementedError for other element types than float32,
     float64 and int64.
     """
-    cdef Pool pool
     require_memory(input)
     require_memory(out)
     if input.dtype_code not in (FLOAT32, FLOAT64, INT64):
         raise NotImplementedError(
             f"\"avg_pool2d\" not implemented for '{input.dtype.scalar_type_name}'")
-    _prepare(&pool, input, out, windows, [1] * len(windows), inside)
+    find_averages(input, out, windows, [1] * len(windows), inside, divisor)
+
+
+cdef int find_averages(Tensor input, Tensor out, windows, steps, bint inside,
+                       int64_t divisor) except -1:
+    cdef Pool pool
+    _prepare(&pool, input, out, windows, steps, inside)
     pool.divisor = divisor
     if _has_channels_behind(input, out):
         _run(&pool, out.count, _average_pixels, pool.channels)
     else:
         _run(&pool, out.count, _average_lines, pool.results[2])
     count_write(out)
+    return 0
 
 
 def average_pool_backward(Tensor gradient not None, Tensor out not None, windows, bint inside,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from aten._core.base.dtypes import dtype
+from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.windows.pooling import (
     Windows,
@@ -28,6 +28,7 @@ from aten.ops.windows.pool_places import INT64
 from aten.ops.windows.pool_windows import Window, average_windows, max_windows
 from aten.registry import ops
 
+_FLOAT32 = DTYPES["float32"]
 # As many windows as are kept for the next call.
 _KEPT = 1 << 14
 
@@ -61,6 +62,30 @@ def adaptive_lists(sizes: Sequence[int], counts: Sequence[int]) -> list[Windows]
         (_kept_adaptive_windows if count <= _KEPT else adaptive_windows)(size, count)
         for size, count in zip(sizes, counts, strict=True)
     ]
+
+
+@lru_cache(maxsize=1024)
+def prepared(name: str, shape: Sequence[int], *given: Any) -> Any:
+    """What the compiled kernel for ordinary calls of an operator asks for; None for other windows.
+
+    `given` are the arguments behind the image.
+    """
+    rank = int(name[-2])
+    averages = name.startswith("avg")
+    if any(len(one) > rank for one in given[:3]):
+        return None
+    try:
+        if averages:
+            windows, inside, divisor = average_windows(name, shape, _FLOAT32, rank, *given)
+        else:
+            windows, inside, divisor = max_windows(name, shape, rank, *given), False, 0
+    except RuntimeError:
+        return None
+    if any(window.results > _KEPT for window in windows):
+        return None
+    lists = lists_of(windows)
+    steps = [1 if averages else window.dilation for window in windows]
+    return lists, steps, (*shape[:-rank], *map(len, lists)), inside, divisor
 
 
 def sizes_of(self: Tensor, windows: Sequence[Windows]) -> list[int]:

@@ -1,0 +1,17 @@
+from collections.abc import Callable
+from typing import Any
+
+from aten._core.dispatch.dispatcher import Kernel
+from aten._core.dispatch.fast_path import FastPath
+
+NAMES: tuple[str, ...]
+
+class PoolKernel(FastPath):
+    def __init__(
+        self,
+        native: str,
+        prepare: Callable[..., Any],
+        replaced: tuple[str, ...],
+        find: Callable[[str], Any],
+        otherwise: Kernel,
+    ) -> None: ...
