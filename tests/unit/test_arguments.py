@@ -263,6 +263,14 @@ def test_calls_that_do_not_fit(tensor, arguments, keywords, reason):
     assert f.reason_for(False) == reason
 
 
+def test_none_is_a_list_of_ints_that_is_empty_unless_given(tensor):
+    f = parser("Tensor self, int[2] a=[], int[2] b=0, int[2]? c=[1, 2]")
+    assert f.bind(tensor, None, 3, None) == (tensor, (), (3, 3), None)
+    assert f.bind(tensor, a=None) == (tensor, (), (0, 0), (1, 2))
+    with pytest.raises(TypeError, match=r"argument 'b' \(position 3\) must be tuple of ints"):
+        f.bind(tensor, None, None)
+
+
 def test_defaults_become_objects():
     defaults = parser(
         "MemoryFormat a=contiguous_format, MemoryFormat b=1, ScalarType c=long, ScalarType d=6, "

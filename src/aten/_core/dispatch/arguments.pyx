@@ -307,6 +307,10 @@ cdef class ArgumentParser:
         if slot.code == INT_LIST and slot.repeat == 1 and _exact_int(value):
             stack[position] = _tuple_of(&value, 1)
             return 0
+        if value == Py_None and _is_no_list(slot):
+            _own(slot.default)
+            stack[position] = slot.default
+            return 0
         given = <object> value
         if isinstance(given, (list, tuple)):
             # The conversion of one element may change the list that the next one is taken from.
@@ -436,6 +440,11 @@ cdef inline PyObject* _tuple_of(PyObject* const* values, Py_ssize_t count) excep
         _own(values[index])
         _set_item(made, index, values[index])
     return made
+
+
+cdef inline bint _is_no_list(const ParameterSlot* slot) noexcept:
+    """Whether the argument is a list of ints that is empty unless given: None says so, too."""
+    return slot.code == INT_LIST and slot.default != NULL and _tuple_size(slot.default) == 0
 
 
 cdef inline bint _stands_for_int(PyObject* value) noexcept:

@@ -31,7 +31,8 @@ cdef enum Returned:
     WRITTEN_TENSOR = 3                      # an argument, written to
     TENSORS = 4                             # a tuple of them
     TENSOR_LIST = 5
-    OTHER = 6
+    TRUTH = 6
+    OTHER = 7
 
 cdef class FallthroughKernel(Kernel):       # skipped: the next key is taken
     pass

@@ -551,6 +551,8 @@ cdef Returned returned_by(schema, bint is_argument) except *:
         return ONE_TENSOR
     if types == ["Tensor[]"]:
         return TENSOR_LIST
+    if types == ["bool"]:
+        return TRUTH
     return TENSORS if all([one == "Tensor" for one in types]) else OTHER
 
 

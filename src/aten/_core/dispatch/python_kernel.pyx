@@ -12,6 +12,7 @@ from aten._core.dispatch.dispatcher cimport (
     ONE_TENSOR,
     TENSOR_LIST,
     TENSORS,
+    TRUTH,
     WRITTEN_TENSOR,
     Kernel,
     OpOverload,
@@ -85,6 +86,8 @@ cdef class PythonKernel(Kernel):
             fits = given == stack[op.written]
         elif op.returned == NOTHING:
             fits = result is None
+        elif op.returned == TRUTH:
+            fits = result is True or result is False
         elif self.device_type >= 0 and op.device_position >= 0:
             fits = False
         elif op.returned == ONE_TENSOR:

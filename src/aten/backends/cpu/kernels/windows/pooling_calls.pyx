@@ -21,6 +21,9 @@ cdef dict _KINDS = {
     "max_pool2d": (2, 6, False),
     "max_pool3d": (3, 6, False),
     "avg_pool2d": (2, 7, True),
+    "avg_pool3d": (3, 7, True),
+    "_adaptive_avg_pool2d": (2, 2, True),
+    "_adaptive_avg_pool3d": (3, 2, True),
 }
 NAMES = tuple(_KINDS)
 

@@ -25,7 +25,7 @@ from aten.ops.windows.pool import (
     check_ordered,
 )
 from aten.ops.windows.pool_places import INT64
-from aten.ops.windows.pool_windows import Window, average_windows, max_windows
+from aten.ops.windows.pool_windows import Window, average_windows, check_adaptive, max_windows
 from aten.registry import ops
 
 _FLOAT32 = DTYPES["float32"]
@@ -71,21 +71,27 @@ def prepared(name: str, shape: Sequence[int], *given: Any) -> Any:
     `given` are the arguments behind the image.
     """
     rank = int(name[-2])
-    averages = name.startswith("avg")
-    if any(len(one) > rank for one in given[:3]):
+    if any(len(one) > rank for one in given[:3] if isinstance(one, tuple)):
         return None
     try:
-        if averages:
-            windows, inside, divisor = average_windows(name, shape, _FLOAT32, rank, *given)
-        else:
-            windows, inside, divisor = max_windows(name, shape, rank, *given), False, 0
+        windows, *rest = _described(name, shape, rank, *given)
     except RuntimeError:
         return None
-    if any(window.results > _KEPT for window in windows):
+    if any(len(one) > _KEPT for one in windows):
         return None
-    lists = lists_of(windows)
-    steps = [1 if averages else window.dilation for window in windows]
-    return lists, steps, (*shape[:-rank], *map(len, lists)), inside, divisor
+    return windows, *rest[:1], (*shape[:-rank], *map(len, windows)), *rest[1:]
+
+
+def _described(name: str, shape: Sequence[int], rank: int, *given: Any) -> Any:
+    """Windows and steps of each dimension, whether padding does not count, and the divisor."""
+    if name.startswith("_adaptive"):
+        check_adaptive(name, shape, rank, *given)
+        return adaptive_lists(shape[-rank:], *given), (1,) * rank, True, 0
+    if name.startswith("avg"):
+        windows, inside, divisor = average_windows(name, shape, _FLOAT32, rank, *given)
+        return lists_of(windows), (1,) * rank, inside, divisor
+    windows = max_windows(name, shape, rank, *given)
+    return lists_of(windows), [window.dilation for window in windows], False, 0
 
 
 def sizes_of(self: Tensor, windows: Sequence[Windows]) -> list[int]:
