@@ -1,12 +1,14 @@
-"""The incomplete gamma function: digits, how many steps it takes, elements on their own."""
+"""The incomplete gamma function and divisors: digits, how many steps it takes, elements alone."""
 
 import math
 import random
 
 import mpmath
 import pytest
+from definitions import check, moved
 
 import aten
+from aten.ops.pointwise import gamma
 
 FUNCTIONS = {"igamma": (0, None), "igammac": (None, mpmath.inf)}
 
@@ -43,10 +45,55 @@ class Counting(aten.transforms.DispatchMode):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_ends_once_only_rounding_is_left(name):
-    shapes, arguments = operands(10, 2000)
+    shapes, arguments = (aten.tensor(one, dtype=aten.float64) for one in operands(10, 200))
     with Counting() as counting:
-        getattr(aten, name)(aten.tensor(shapes), aten.tensor(arguments))
-    assert counting.count < 4000
+        getattr(gamma, name)(shapes, arguments)
+    assert 20 < counting.count < 4000
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_definition_gives_the_same(name):
+    """With what is no number or not finite, and shapes for which an asymptotic form serves."""
+    shapes, arguments = (aten.tensor(one, dtype=aten.float64) for one in operands(2e3, 40))
+    check(name, shapes, arguments, tolerance=1e-12)
+    check(name, shapes.float(), arguments.float(), tolerance=1e-6)
+    special = aten.tensor([0.0, 1.0, math.inf, math.nan, -1.0, 1e-300, 3e6, 3.1e6, 1e308])
+    square = aten.meshgrid([special.double(), special.double()], indexing="ij")
+    found, expected = getattr(aten, name)(*square), getattr(gamma, name)(*square)
+    assert aten.allclose(found, expected, rtol=1e-12, atol=1e-300, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_float32_is_rounded_once(name):
+    """What the last step of a float32 leaves out is less than a unit in the last place."""
+    shapes, arguments = (aten.tensor(one) for one in operands(200, 2000))
+    found = getattr(aten, name)(shapes, arguments)
+    wide = getattr(aten, name)(shapes.double(), arguments.double())
+    assert ((found.double() - wide).abs() <= 2.0**-23 * wide).all()
+
+
+@pytest.mark.parametrize("dtype", [aten.uint8, aten.int8, aten.int16, aten.int32, aten.int64])
+def test_divisors(dtype):
+    """Of what is in no order, too, and of the least numbers, which have no absolute value."""
+    bounds = aten.iinfo(dtype)
+    left = aten.randint(max(bounds.min, -300), min(bounds.max, 300), (40, 30)).to(dtype)
+    right = aten.randint(max(bounds.min, -300), min(bounds.max, 300), (30,)).to(dtype)
+    left[0, :4] = bounds.min
+    left[1, :4] = bounds.max
+    left[:4, 3] = 0
+    right[2] = bounds.min
+    wide = left.to(aten.int64) * (1 << 40), right.to(aten.int64)
+    pairs = (left, right), (left.t(), right[:, None]), (left[::2, ::3], right[::3]), wide
+    for pair in pairs:
+        there = moved(pair, "reference")
+        assert aten.equal(aten.gcd(*pair), aten.gcd(*there).cpu())
+        assert aten.equal(aten.lcm(*pair), aten.lcm(*there).cpu())
+    found = aten.gcd(left.abs(), right.abs()).tolist()
+    rows = zip(left.abs().tolist(), found, strict=True)
+    for row, divisors in rows:
+        for one, other, divisor in zip(row, right.abs().tolist(), divisors, strict=True):
+            if min(one, other) >= 0:
+                assert divisor == math.gcd(one, other)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -1,0 +1,9 @@
+from collections.abc import Sequence
+
+from aten._core.tensor.tensor import Tensor
+
+def set_up(
+    large: float, most_steps: int, stirling_from: float, stirling: Sequence[float]
+) -> None: ...
+def greatest_divisors(left: Tensor, right: Tensor) -> Tensor: ...
+def incomplete_gamma(a: Tensor, x: Tensor, lower: bool, exact: bool) -> Tensor: ...

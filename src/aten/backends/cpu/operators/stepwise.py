@@ -1,0 +1,42 @@
+"""Operators that repeat a step for each element as often as it needs."""
+
+from __future__ import annotations
+
+from aten._core.tensor.tensor import Tensor
+from aten.backends.cpu.kernels.pointwise.stepwise import (
+    greatest_divisors,
+    incomplete_gamma,
+    set_up,
+)
+from aten.ops.definition import op
+from aten.ops.pointwise.composed import common_divisors, integers
+from aten.ops.pointwise.gamma import LARGE, MOST_STEPS, STIRLING_FROM, STIRLING_SERIES
+from aten.ops.pointwise.stepwise import as_float64, in_float64
+
+set_up(LARGE, MOST_STEPS, STIRLING_FROM, STIRLING_SERIES)
+
+_DIVIDED = frozenset({"uint8", "int8", "int16", "int32", "int64"})
+
+
+@op
+def gcd(self: Tensor, other: Tensor) -> Tensor:
+    left, right = integers("gcd", self, other)
+    if left.dtype.name not in _DIVIDED:
+        return common_divisors(left, right)
+    return greatest_divisors(left, right)
+
+
+@op
+def igamma(self: Tensor, other: Tensor) -> Tensor:
+    return _incomplete("igamma", self, other, lower=True)
+
+
+@op
+def igammac(self: Tensor, other: Tensor) -> Tensor:
+    return _incomplete("igammac", self, other, lower=False)
+
+
+def _incomplete(name: str, self: Tensor, other: Tensor, *, lower: bool) -> Tensor:
+    element = in_float64(name, self, other, integers=False)
+    a, x = as_float64(self, other)
+    return incomplete_gamma(a, x, lower, element.itemsize > 4).to(element)
