@@ -87,6 +87,7 @@ def surveyed() -> list[Case]:
     last = "x = x[:, :, :32, :32].to(memory_format=lib.channels_last)"
     bags = "x = x.to(lib.bfloat16); i = lib.arange(2000).remainder(301).view(100, 20)"
     larger = "lib.nn.functional.interpolate(x, scale_factor=2, mode={!r})"
+    last_of_all = "x = x.to(memory_format=lib.channels_last)"
     return [
         Case("add, 1.84 MB", "x + x", {"x": normal(677, 680)}),
         Case("arange, float32", "lib.arange(100000, dtype=lib.float32)", {}),
@@ -113,6 +114,17 @@ def surveyed() -> list[Case]:
             "gcd, int64",
             "lib.gcd(x, y)",
             {name: integers(301, 517, dtype="int64") for name in "xy"},
+        ),
+        Case("igamma", "lib.igamma(x.abs() + 1, y.abs() + 1)", {n: normal(301, 517) for n in "xy"}),
+        Case("erf, float64", "lib.erf(x.double())", {"x": normal(301, 517)}),
+        *(
+            Case(
+                f"conv2d, {kernel}×{kernel}, bfloat16, channels last",
+                f"lib.nn.functional.conv2d(x, w, padding={kernel // 2})",
+                {"x": normal(8, 64, 28, 28), "w": normal(64, 64, kernel, kernel)},
+                setup=f"x, w = (one.to(lib.bfloat16) for one in (x, w)); {last_of_all}",
+            )
+            for kernel in (1, 3)
         ),
     ]
 

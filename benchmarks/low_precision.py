@@ -11,6 +11,8 @@ from processor_peak import byte_operations_per_second, operations_per_second
 from timing import Case, Result, geometric_mean, measure
 
 SIDE = 1024
+# Rows, inputs and outputs of layers of transformers, and of convolutions of one tap.
+LAYERS = ((128, 768, 768), (128, 768, 3072), (128, 3072, 768), (197, 768, 2304), (3136, 64, 256))
 # Of the largest products of bytes.
 MOST_BYTES = 2048
 # Of the processor's measured peak, in percent.
@@ -27,14 +29,14 @@ def _product(left: tuple[int, ...], right: tuple[int, ...], dtype: str, group: s
     return Case(name, "a @ b", operands, group=group)
 
 
-def _linear(rows: int, inner: int, outer: int, dtype: str) -> Case:
+def _linear(rows: int, inner: int, outer: int, dtype: str, group: str) -> Case:
     operands = {
         "x": normal(rows, inner, dtype=dtype),
         "weight": normal(outer, inner, dtype=dtype),
     }
     statement = "lib.nn.functional.linear(x, weight)"
     name = f"linear: {rows}×{inner} to {outer}, {dtype}"
-    return Case(name, statement, operands, group=dtype)
+    return Case(name, statement, operands, group=group)
 
 
 def _bytes_product(rows: int, inner: int, columns: int) -> Case:
@@ -55,8 +57,10 @@ def cases() -> list[Case]:
     made += [_product((side, side), (side, side), "float16", "float16") for side in (64, 256)]
     for rows in (1, 2, 4, 8):
         for dtype in ("bfloat16", "float16"):
-            made.append(_linear(rows, 1024, 4096, dtype))
+            made.append(_linear(rows, 1024, 4096, dtype, dtype))
         made.append(_product((rows, 1024), (1024, 4096), "bfloat16", "bfloat16"))
+    for sizes in LAYERS:
+        made.append(_linear(*sizes, "bfloat16", "layers"))
     made.append(_bytes_product(32, 1024, 4096))
     for dtype in ("int8", "int16", "int32", "int64"):
         made += [_product((side, side), (side, side), dtype, "integers") for side in (64, 256, 512)]
@@ -107,6 +111,7 @@ def run() -> list[Result]:
     targets = {
         "bfloat16": 1.2,
         "float16": 1.2,
+        "layers": 1.2,
         "_int_mm": 1.2,
         "integers": 2,
         "complex": 1.2,

@@ -16,6 +16,7 @@ LINEAR = {"x": normal(1, 16), "weight": normal(16, 16), "bias": normal(16)}
 BATCH = {"a": normal(2, 3, 4), "b": normal(2, 4, 5)}
 MIXED = {"i": integers(4), "a": normal(4)}
 CHOICE = {"a": normal(4), "b": normal(4), "m": booleans(4)}
+IMAGES = {"x": normal(1, 3, 8, 8)}
 ROWS_OF = {"a": normal(6, 4), "i": Operand((3,), "int64", "integers", 6)}
 
 # The calls that the project promises to be three times as fast, and views six times.
@@ -93,6 +94,9 @@ OTHERS = [
     Case("sigmoid", "lib.sigmoid(a)", VECTOR),
     Case("sqrt", "lib.sqrt(a)", POSITIVE, numpy=""),
     Case("clamp(-1, 1)", "a.clamp(-1, 1)", VECTOR, numpy="lib.clip(a, -1, 1)"),
+    Case("max_pool2d 8×8", "lib.nn.functional.max_pool2d(x, 2)", IMAGES),
+    Case("avg_pool2d 8×8", "lib.nn.functional.avg_pool2d(x, 2)", IMAGES),
+    Case("adaptive_avg_pool2d 8×8", "lib.nn.functional.adaptive_avg_pool2d(x, 2)", IMAGES),
     Case("where", "lib.where(m, a, b)", CHOICE, numpy=""),
     Case("masked_fill", "a.masked_fill(m, 0.0)", CHOICE),
     Case("a.to(float64)", "a.to(lib.float64)", VECTOR, numpy="a.astype(lib.float64)"),

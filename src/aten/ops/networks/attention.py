@@ -24,7 +24,7 @@ def _check(
     if not query.dtype is key.dtype is value.dtype:
         listed = ", ".join(str(one.dtype) for one in operands)
         raise RuntimeError(f"{name}: query, key and value must be of one dtype, but got {listed}")
-    if min(one.dim() for one in operands) < 2:
+    if min(query.dim(), key.dim(), value.dim()) < 2:
         listed = ", ".join(str(tuple(one.shape)) for one in operands)
         raise RuntimeError(f"{name}: query, key and value must be (*, rows, width), got {listed}")
     if not query.is_floating_point():
@@ -129,14 +129,18 @@ def suits_blocks(query: Tensor, key: Tensor, value: Tensor) -> bool:
     They are (N, heads, rows, width), of up to 32 bits, with rows of neighbours; heads of key and
     value may be fewer.
     """
-    operands = (query, key, value)
+    if not query.dim() == key.dim() == value.dim() == 4 or key.shape != value.shape:
+        return False
+    if not query.numel() or not key.numel():
+        return False
+    batch, heads, _, width = query.shape
+    few, few_heads, _, its_width = key.shape
     return (
         query.dtype.name in ("float32", "bfloat16", "float16")
-        and all(one.dim() == 4 and one.numel() and one.stride(-1) == 1 for one in operands)
-        and key.shape == value.shape
-        and query.shape[0] == key.shape[0]
-        and query.shape[3] == key.shape[3]
-        and query.shape[1] % key.shape[1] == 0
+        and query.stride(3) == key.stride(3) == value.stride(3) == 1
+        and batch == few
+        and width == its_width
+        and heads % few_heads == 0
     )
 
 
@@ -240,7 +244,8 @@ def check_four(
     """Raises RuntimeError for what torch's kernel for four dimensions does not take."""
     name = "_scaled_dot_product_flash_attention_for_cpu"
     _check(query, key, value, None, False)
-    if any(one.dim() != 4 or one.shape[3] != query.shape[3] for one in (query, key, value)):
+    four = query.dim() == key.dim() == value.dim() == 4
+    if not four or not query.shape[3] == key.shape[3] == value.shape[3]:
         raise RuntimeError(f"{name}: query, key and value must be (N, heads, rows, width)")
     if dropout_p > 0:
         raise RuntimeError(f"{name}: there is no dropout, but dropout_p is {dropout_p}")

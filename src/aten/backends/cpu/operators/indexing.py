@@ -147,7 +147,7 @@ def _filling_mask(self: Tensor, indices: Indices, values: Tensor) -> Tensor | No
         return None
     check_mask(self, last, before, before)
     after = self.dim() - before - last.dim()
-    return last.reshape((*last.shape, *(1 for _ in range(after))))
+    return last.reshape((*last.shape, *(1 for _ in range(after)))) if after else last
 
 
 @op("_index_put_impl_")

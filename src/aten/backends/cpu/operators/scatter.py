@@ -133,7 +133,7 @@ def _scatter_checks(name: str, self: Tensor, dim: int, index: Tensor, src: Tenso
     """Everything that `_scatter` refuses; the dimension from the front."""
     dim = checked_scatter(name, self, dim, index, src)
     if index.numel():
-        _checked(name, self, dim, index)
+        _check_places(at_least_vector(self), dim, index)
         require_apart(self, index, src)
     return dim
 
@@ -142,9 +142,13 @@ def _checked(name: str, self: Tensor, dim: int, index: Tensor) -> tuple[Tensor, 
     """The index and `self` with at least one dimension. Raises RuntimeError."""
     check_index(name, self, dim, index)
     vector = at_least_vector(self)
+    _check_places(vector, dim, index)
+    return at_least_vector(index), vector
+
+
+def _check_places(vector: Tensor, dim: int, index: Tensor) -> None:
     message = f"index {{index}} is out of bounds for dimension {dim} with size {{size}}"
     check_range(index, vector.size(dim), message, error=RuntimeError)
-    return at_least_vector(index), vector
 
 
 @op("index_add", inplace="contiguous_format")

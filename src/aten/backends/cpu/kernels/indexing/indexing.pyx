@@ -504,7 +504,9 @@ cdef object _selected(_Operators by, object view, int dim, object index):
 
 cdef object _put(Tensor tensor, object view, list indices, object value):
     if not isinstance(value, Tensor):
-        value = tensor_from_data(_number(tensor, value), tensor.dtype).to(tensor.device)
+        value = tensor_from_data(_number(tensor, value), tensor.dtype)
+        if tensor.device_type != CPU:
+            value = value.to(tensor.device)
     elif (<Tensor>value).rank == 0 and len(indices) == 1 and _is_mask(indices[0]):
         value = value.to(tensor.dtype)
     return operators().index_put(view, indices, value)
