@@ -60,6 +60,15 @@ SAMPLES: dict[str, tuple[Callable[[], tuple[Any, ...]], ...]] = {
         lambda: (matrix(2, 96, 96), (1, 1, 2, 0)),
         lambda: (matrix(3, 4, 5).transpose(0, 1), (1, 3)),
     ),
+    # Strides of one element that say either order.
+    **{
+        name: (
+            lambda: (matrix(128).as_strided((2, 1, 8, 8), (64, 1, 8, 1)), 2),
+            lambda: (matrix(6).as_strided((2, 3, 1, 1), (3, 1, 3, 3)), 1),
+            lambda: (matrix(2, 3, 6, 6), 2),
+        )
+        for name in ("max_pool2d", "avg_pool2d", "_adaptive_avg_pool2d")
+    },
     "linear": (
         lambda: (matrix(), matrix(5, 4)),
         lambda: (matrix(), matrix(5, 4), matrix(5)),

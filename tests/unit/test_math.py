@@ -191,6 +191,19 @@ def test_edges(name: str, dtype: str) -> None:
     np.testing.assert_array_equal(np.signbit(computed[numbers]), np.signbit(expected[numbers]))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", sorted(EDGES))
+def test_what_is_no_number_stays_none(name: str, dtype: str) -> None:
+    """Whatever bits it has."""
+    integer = np.dtype(dtype.replace("float", "uint"))
+    mantissa = np.finfo(dtype).nmant
+    ones = np.array([2**bit for bit in range(mantissa)] + [2**mantissa - 1, 0x7A2], integer)
+    quiet = integer.type(2**mantissa * (2 ** (8 * integer.itemsize - mantissa - 1) - 1))
+    bits = np.concatenate([ones | quiet, ones | quiet | integer.type(1 << (mantissa - 1))])
+    bits = np.concatenate([bits, bits | integer.type(1 << (8 * integer.itemsize - 1))])
+    assert np.isnan(evaluate(EXPANSIONS[name], bits.view(dtype))).all()
+
+
 def test_every_expansion_is_tested() -> None:
     assert {case.name for case in CASES} == set(EDGES) == set(EXPANSIONS) - set(BINARY)
 

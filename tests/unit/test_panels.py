@@ -271,6 +271,23 @@ def test_a_large_right_operand_of_columns(width, rows, columns, depth):
     assert aten.equal(aten.addmm(addend[:, :1], left, right), made)
 
 
+def test_factors_give_the_same_bits_for_vectors_of_any_width_that_multiply_and_add_at_once():
+    """Sums of one term are exact; what else is rounded is what a half of the result decides."""
+    left, right = (drawn("bfloat16", *shape)[0] for shape in ((70, 1), (1, 500)))
+    addend, _ = drawn("bfloat16", 70, 500)
+    before, found = matrix_tiles.vector_bytes(), []
+    if before < 32:
+        pytest.skip("the processor has no such vectors")
+    try:
+        for size in (32, before):
+            matrix_tiles.set_vector_bytes(size)
+            found.append(aten.addmm(addend, left, right, beta=0.7, alpha=0.3))
+            found.append(aten.addmm(addend, left, right.t().contiguous().t(), beta=0.7, alpha=0.3))
+    finally:
+        matrix_tiles.set_vector_bytes(before)
+    assert all(aten.equal(one, found[0]) for one in found)
+
+
 @pytest.mark.parametrize("rows", [5, 70])
 def test_what_is_rounded_may_be_no_number(width, rows):
     left, right = (drawn("bfloat16", *shape)[0] for shape in ((rows, 1), (1, 50)))

@@ -553,7 +553,7 @@ def _scaled_dot_product_flash_attention_for_cpu(query: Tensor, key: Tensor, valu
     """`scaled_dot_product_attention` for (N, heads, rows, width), and the logarithms of its sums."""
 def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None = None, scale_result: Tensor | None = None, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None = None, use_fast_accum: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """(scale_a input) (scale_b mat2) + bias, computed in float32: (n, k), (k, m) -> (n, m)."""
-def _scaled_mm_v2(input: Tensor, mat2: Tensor, scale_a: Sequence[Tensor], recipe_a: Sequence[_int], swizzle_a: Sequence[_int], scale_b: Sequence[Tensor], recipe_b: Sequence[_int], swizzle_b: Sequence[_int], bias: Tensor | None, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None, contraction_dim: Sequence[_int] = (), use_fast_accum: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def _scaled_mm_v2(input: Tensor, mat2: Tensor, scale_a: Sequence[Tensor], recipe_a: Sequence[_int], swizzle_a: Sequence[_int], scale_b: Sequence[Tensor], recipe_b: Sequence[_int], swizzle_b: Sequence[_int], bias: Tensor | None, out_dtype: _dtype | type[_bool] | type[_int] | type[_float] | type[_complex] | None, contraction_dim: Sequence[_int] | None = (), use_fast_accum: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """As `_scaled_mm`; a recipe says of what a scale is: 0 of the matrix, 1 of each row or column."""
 def _shape_as_tensor(input: Tensor) -> Tensor:
     """An operator without a function of its own."""
@@ -803,7 +803,7 @@ def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
         >>> aten.alpha_dropout_(x, 0.5, False)
         tensor([1., 1.])
     """
-def amax(input: Tensor, dim: _int | Sequence[_int] = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def amax(input: Tensor, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The largest elements along `dim`; NaN is larger than every number.
 
     Example:
@@ -811,7 +811,7 @@ def amax(input: Tensor, dim: _int | Sequence[_int] = (), keepdim: _bool = False,
         >>> aten.amax(aten.tensor([[1, 5], [7, 3]]), dim=1)
         tensor([5, 7])
     """
-def amin(input: Tensor, dim: _int | Sequence[_int] = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def amin(input: Tensor, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The smallest elements along `dim`; NaN is smaller than every number.
 
     Example:
@@ -1121,7 +1121,7 @@ def atanh_(input: Tensor) -> Tensor:
         >>> x.atanh_()
         tensor([0.0000, 0.5493,    inf])
     """
-def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), ceil_mode: _bool = False, count_include_pad: _bool = True, *, out: Tensor | None = None) -> Tensor:
+def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = (), padding: _int | Sequence[_int] = (0,), ceil_mode: _bool = False, count_include_pad: _bool = True, *, out: Tensor | None = None) -> Tensor:
     """The average of each window of (N, C, L) or (C, L).
 
     Example:
@@ -2688,7 +2688,7 @@ def hardshrink(input: Tensor, lambd: _complex | Tensor = 0.5, *, out: Tensor | N
         tensor([-1.0000,  0.0000,  0.7500])
     """
 @overload
-def hash_tensor(input: Tensor, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor: ...
+def hash_tensor(input: Tensor, dim: _int | Sequence[_int] | None = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor: ...
 @overload
 def hash_tensor(input: Tensor, *dim: _int, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor:
     """All elements' bits, floating-point ones as float64, folded by exclusive or (mode 0).
@@ -3441,7 +3441,7 @@ def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: tuple[Tensor, 
         values=tensor([5, 7]),
         indices=tensor([1, 0]))
     """
-def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), ceil_mode: _bool = False) -> Tensor:
+def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = (), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), ceil_mode: _bool = False) -> Tensor:
     """The largest element of each window of (N, C, L) or (C, L), of floating dtypes.
 
     Example:
@@ -3449,7 +3449,7 @@ def max_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int |
         >>> aten.max_pool1d(aten.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
         tensor([[3., 4.]])
     """
-def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), ceil_mode: _bool = False) -> tuple[Tensor, Tensor]:
+def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = (), padding: _int | Sequence[_int] = (0,), dilation: _int | Sequence[_int] = (1,), ceil_mode: _bool = False) -> tuple[Tensor, Tensor]:
     """The largest element of each window of (N, C, L) or (C, L), and where it is.
 
     Example:
@@ -3457,7 +3457,7 @@ def max_pool1d_with_indices(input: Tensor, kernel_size: _int | Sequence[_int], s
         >>> aten.max_pool1d_with_indices(aten.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
         (tensor([[3., 4.]]), tensor([[1, 3]]))
     """
-def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = (), padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
     """The largest element of each window of (N, C, H, W) or (C, H, W).
 
     Example:
@@ -3466,7 +3466,7 @@ def max_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int |
         tensor([[[ 5.,  7.],
                  [13., 15.]]])
     """
-def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
+def max_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = (), padding: _int | Sequence[_int] = 0, dilation: _int | Sequence[_int] = 1, ceil_mode: _bool = False) -> Tensor:
     """The largest element of each window of (N, C, D, H, W) or (C, D, H, W).
 
     Example:
@@ -4393,7 +4393,7 @@ def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
         >>> aten.rnn_tanh_cell(x, h, aten.ones(1, 2), aten.ones(1, 1))
         tensor([[0.9640]])
     """
-def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = (), *, out: Tensor | None = None) -> Tensor:
+def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = (), *, out: Tensor | None = None) -> Tensor:
     """What leaves at one end of a dimension enters at the other; without `dims`, as if 1-d.
 
     Example:

@@ -314,7 +314,7 @@ class TensorMethods:
             >>> aten.allclose(aten.tensor([1.0, 2.0]), aten.tensor([1.0, 2.0000001]))
             True
         """
-    def amax(self, dim: _int | Sequence[_int] = (), keepdim: _bool = False) -> Tensor:
+    def amax(self, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False) -> Tensor:
         """The largest elements along `dim`; NaN is larger than every number.
 
         Example:
@@ -322,7 +322,7 @@ class TensorMethods:
             >>> aten.amax(aten.tensor([[1, 5], [7, 3]]), dim=1)
             tensor([5, 7])
         """
-    def amin(self, dim: _int | Sequence[_int] = (), keepdim: _bool = False) -> Tensor:
+    def amin(self, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False) -> Tensor:
         """The smallest elements along `dim`; NaN is smaller than every number.
 
         Example:
@@ -1929,7 +1929,7 @@ class TensorMethods:
             tensor([-1.0000,  0.0000,  0.7500])
         """
     @overload
-    def hash_tensor(self, dim: _int | Sequence[_int] = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor: ...
+    def hash_tensor(self, dim: _int | Sequence[_int] | None = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor: ...
     @overload
     def hash_tensor(self, *dim: _int, keepdim: _bool = False, mode: _int = 0) -> Tensor:
         """All elements' bits, floating-point ones as float64, folded by exclusive or (mode 0).
@@ -3598,7 +3598,7 @@ class TensorMethods:
             >>> aten.resolve_neg(aten.tensor([1 + 2j]).conj().imag)
             tensor([-2.])
         """
-    def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = ()) -> Tensor:
+    def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = ()) -> Tensor:
         """What leaves at one end of a dimension enters at the other; without `dims`, as if 1-d.
 
         Example:
@@ -3746,9 +3746,9 @@ class TensorMethods:
     @overload
     def set_(self, source: _Storage) -> Tensor: ...
     @overload
-    def set_(self, source: _Storage, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] = ()) -> Tensor: ...
+    def set_(self, source: _Storage, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] | None = ()) -> Tensor: ...
     @overload
-    def set_(self, source: Tensor, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] = ()) -> Tensor:
+    def set_(self, source: Tensor, storage_offset: _int, size: Sequence[_int], stride: Sequence[_int] | None = ()) -> Tensor:
         """Makes the tensor show other memory: that of a tensor or a storage, with sizes and strides.
 
         Example:

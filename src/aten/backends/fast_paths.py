@@ -141,7 +141,8 @@ def _pool(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Ker
     # Only who pools needs what is behind it.
     from aten.backends.cpu.operators.windows.pool import prepared
 
-    return pooling_calls.PoolKernel(native, prepared, replaced, operator, otherwise)
+    arguments = len(op._schema.arguments)
+    return pooling_calls.PoolKernel(native, prepared, arguments, replaced, operator, otherwise)
 
 
 def _of_kind(kind: Callable[..., FastPath]) -> Maker:
@@ -166,7 +167,7 @@ _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(derived_views.NAMES, _derived_view),
     **dict.fromkeys(joining.NAMES, _join),
     **dict.fromkeys(small_spectra.NAMES, _small_spectra),
-    **dict.fromkeys(pooling_calls.NAMES, _pool),
+    **dict.fromkeys(pooling_calls.KINDS, _pool),
     **dict.fromkeys(rearranging.NAMES, _of_kind(rearranging.RearrangeKernel)),
     **dict.fromkeys(sequences.NAMES, _of_kind(sequences.SequenceKernel)),
     **dict.fromkeys(drawing.NAMES, _of_kind(drawing.DrawKernel)),

@@ -149,6 +149,9 @@ def parameter(argument: Argument, operator: Overload) -> str:
     type = python_type(argument.type)
     if type == "Tensor" and operator.numbers_as_tensors and not argument.is_out:
         type = "Tensor | _complex"
+    if _is_list_of_ints(argument.type) and argument.has_default and argument.default == ():
+        # None says that nothing is given, too.
+        type = f"{type} | None"
     text = f"{name_of(argument)}: {type}"
     return f"{text} = {default_of(argument)}" if argument.has_default else text
 

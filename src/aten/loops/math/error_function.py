@@ -17,7 +17,7 @@ from aten.loops.math.building_blocks import (
     polynomial_at,
     two_product,
 )
-from aten.loops.math.exponential import FLOAT32, FLOAT64, scaled_exp, shifted_exponent
+from aten.loops.math.exponential import FLOAT32, FLOAT64, power_of_two, scaled_exp
 from aten.loops.math.logarithm import log_of_positive
 from aten.prims import Value
 from aten.prims import arithmetic as a
@@ -57,10 +57,10 @@ def erfc_beside_one(x: Value) -> Value:
     # From 6 on one minus it is one.
     limited = choose(x > 6.0, x, 6.0, x)
     exponent = polynomial(limited - 1.125, coefficients.ERF_TAIL_EXPONENT)
-    rounder = a.constant(x, FLOAT64.plain_rounder)
-    rounded = exponent + rounder
-    rest = exponent - (rounded - rounder)
-    return shifted_exponent(polynomial(rest, (1.0, *coefficients.EXP2)), rounded)
+    rounded = exponent + a.constant(x, FLOAT64.rounder)
+    rest = exponent - (rounded - FLOAT64.rounder)
+    # A product, as what is no number is to stay none.
+    return polynomial(rest, (1.0, *coefficients.EXP2)) * power_of_two(rounded)
 
 
 def ndtr(x: Value) -> Value:

@@ -92,7 +92,7 @@ def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_ind
     """
 from aten.nn.functional.resampling import affine_grid as affine_grid
 from aten.nn.functional.dropout import alpha_dropout as alpha_dropout
-def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = (0,), ceil_mode: _bool = False, count_include_pad: _bool = True, *, out: Tensor | None = None) -> Tensor:
+def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = (), padding: _int | Sequence[_int] = (0,), ceil_mode: _bool = False, count_include_pad: _bool = True, *, out: Tensor | None = None) -> Tensor:
     """The average of each window of (N, C, L) or (C, L).
 
     Example:
@@ -100,7 +100,7 @@ def avg_pool1d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int |
         >>> aten.avg_pool1d(aten.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
         tensor([[1.5000, 3.5000]])
     """
-def avg_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+def avg_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The average of each window of (N, C, H, W) or (C, H, W).
 
     Example:
@@ -109,7 +109,7 @@ def avg_pool2d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int |
         tensor([[[ 2.5000,  4.5000],
                  [10.5000, 12.5000]]])
     """
-def avg_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+def avg_pool3d(input: Tensor, kernel_size: _int | Sequence[_int], stride: _int | Sequence[_int] | None = (), padding: _int | Sequence[_int] = 0, ceil_mode: _bool = False, count_include_pad: _bool = True, divisor_override: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """`avg_pool2d` with one more dimension: (N, C, D, H, W) or (C, D, H, W).
 
     Example:

@@ -591,5 +591,8 @@ _OWN: dict[str, Rule] = {
     "copy": elementwise,
     "where": elementwise,
     "lerp": elementwise,
+    "gcd": elementwise,
+    "igamma": elementwise,
+    "igammac": elementwise,
     **dict.fromkeys(("item", "_local_scalar_dense", "is_nonzero", "equal", "resize"), refuse_data),
 }

@@ -246,9 +246,10 @@ cdef bint _are_weights(const Real* row, int64_t length, bint* some) noexcept nog
     return fits
 
 
-def require_weights(Tensor given not None, str unfit, str nothing):
-    """Raises RuntimeError(`unfit`) where a number is negative or not finite, and
-    RuntimeError(`nothing`) where a row has nothing but zeros.
+def require_weights(Tensor given not None, str unfit_message,
+                    str nothing_message):
+    """Raises RuntimeError with one message where a number is negative or not finite, and with the
+    other where a row has nothing but zeros.
 
     `given` is row-major float32 or float64. Raises ValueError for other operands.
     """
@@ -260,7 +261,7 @@ def require_weights(Tensor given not None, str unfit, str nothing):
     length = given.sizes[given.rank - 1]
     if given.count == 0:
         if length == 0:
-            raise RuntimeError(nothing)
+            raise RuntimeError(nothing_message)
         return
     source = const_data_pointer(given)
     rows = given.count // length
@@ -273,6 +274,6 @@ def require_weights(Tensor given not None, str unfit, str nothing):
             all_some &= some
             row += 1
     if not fits:
-        raise RuntimeError(unfit)
+        raise RuntimeError(unfit_message)
     if not all_some:
-        raise RuntimeError(nothing)
+        raise RuntimeError(nothing_message)

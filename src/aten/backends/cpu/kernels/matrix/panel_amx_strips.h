@@ -68,7 +68,7 @@ NAME(rows)(const int vectors, const aten_panel_tile *tile, const aten_panel_roun
         if (rounding->addend)
             from.addend += first * (rounding->turned ? 2 : rounding->addend_step);
         from.out += first * (rounding->turned ? 2 : rounding->out_step);
-        aten_round_brain_rows(&from, 0, (const float *)sums, 48, rows, columns);
+        aten_round_brain_rows(&from, (const float *)sums, 48, rows, columns);
     }
 }
 

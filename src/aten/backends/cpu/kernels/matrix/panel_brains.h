@@ -4,11 +4,11 @@
 #define TARGET                                                                                     \
     __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx512bf16,prefer-vector-width=512")))
 
-/* How sums become what is rounded: by alpha * (sum - base), if that is not the sum itself, and with
-   beta * addend on top, if there is one. */
+/* How sums become what is rounded: by alpha * sum, if that is not the sum itself, and with beta * addend
+   on top, if there is one. */
 typedef struct {
     int scales, adds;
-    __m512 base, alpha, beta;
+    __m512 alpha, beta;
 } aten_brain_factors;
 
 static inline __attribute__((always_inline)) TARGET __m512
@@ -16,12 +16,13 @@ aten_scaled_brains(const aten_brain_factors factors, __mmask16 lanes, __m512 mad
                    const uint16_t *addend)
 {
     __m512 added;
-    if (factors.scales)
-        made = _mm512_mul_ps(factors.alpha, _mm512_sub_ps(made, factors.base));
     if (!factors.adds)
-        return made;
+        return factors.scales ? _mm512_mul_ps(factors.alpha, made) : made;
     added = aten_widen_brains(_mm256_maskz_loadu_epi16(lanes, addend));
-    return _mm512_add_ps(made, factors.scales ? _mm512_mul_ps(factors.beta, added) : added);
+    if (!factors.scales)
+        return _mm512_add_ps(made, added);
+    /* The product that compilers round with the sum where it is written in C. */
+    return _mm512_fmadd_ps(factors.alpha, made, _mm512_mul_ps(factors.beta, added));
 }
 
 static inline __attribute__((always_inline)) TARGET void
@@ -78,21 +79,19 @@ aten_round_brain_columns(const aten_brain_factors factors, const aten_panel_roun
 }
 
 /* Some rows, up to sixteen if they are turned. `step` is in elements. */
-static TARGET void aten_round_brain_rows(const aten_panel_rounding *rounding, float base,
-                                         const float *sums, int64_t step, int64_t rows,
-                                         int64_t columns)
+static TARGET void aten_round_brain_rows(const aten_panel_rounding *rounding, const float *sums,
+                                         int64_t step, int64_t rows, int64_t columns)
 {
     aten_brain_factors factors;
     int64_t row;
-    factors.base = _mm512_set1_ps(base);
     factors.alpha = _mm512_set1_ps(rounding->alpha);
     factors.beta = _mm512_set1_ps(rounding->beta);
     factors.adds = rounding->addend != NULL;
-    factors.scales = base != 0 || rounding->alpha != 1 || (factors.adds && rounding->beta != 1);
+    factors.scales = rounding->alpha != 1 || (factors.adds && rounding->beta != 1);
 #define ROUND_ROWS(does_scale, does_add)                                                           \
     if (factors.scales == does_scale && factors.adds == does_add) {                                \
         const aten_brain_factors known                                                             \
-            = {does_scale, does_add, factors.base, factors.alpha, factors.beta};                   \
+            = {does_scale, does_add, factors.alpha, factors.beta};                                 \
         if (rounding->turned)                                                                      \
             aten_round_brain_columns(known, rounding, sums, step, rows, columns);                  \
         else                                                                                       \
@@ -116,7 +115,7 @@ static TARGET void aten_panel_finish_brain_pairs(const aten_panel_row *row)
     if (row->out_step != 1 || (row->addend && row->addend_step != 1))
         aten_panel_finish_brains_64(row);
     else
-        aten_round_brain_rows(&rounding, (float)row->base, row->sums, 0, 1, row->count);
+        aten_round_brain_rows(&rounding, row->sums, 0, 1, row->count);
 }
 
 #undef TARGET

@@ -17,7 +17,7 @@ from aten.backends.cpu.kernels.matrix.panel_operands cimport (
 from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_BYTE_QUADS, LEFT_LANES, STRETCH, STRETCH_OF_QUADS, aten_panel_columns,
     aten_panel_columns_function, aten_panel_interleaved, aten_panel_lines, aten_panel_rounding,
-    aten_panel_row, aten_panel_tile, aten_panel_tiles, run_strip)
+    aten_panel_row, aten_panel_tile, run_strip)
 
 cdef enum:
     # Vectors side by side in a tile.
@@ -297,9 +297,7 @@ cdef inline bint _are_neighbours(int64_t out_stride, const Piece* piece,
 cdef void _run_rounded(const Piece* piece, const aten_panel_tile* tile, int64_t column,
                        int64_t columns) noexcept nogil:
     cdef aten_panel_rounding rounding
-    cdef int64_t group = tile.left_step * tile.units, size = item_size(piece.out.code)
-    if tile.left_step == piece.way.tiles.unit:
-        group = 0
+    cdef int64_t size = item_size(piece.out.code)
     rounding.turned = not _are_neighbours(piece.out.column_stride, piece,
                                           piece.addend.column_stride)
     rounding.alpha, rounding.beta = <float>piece.alpha.real, <float>piece.beta.real
@@ -312,7 +310,7 @@ cdef void _run_rounded(const Piece* piece, const aten_panel_tile* tile, int64_t 
         rounding.addend = at(&piece.addend, 0, 0, column)
         rounding.addend_step = size * (piece.addend.column_stride if rounding.turned
                                        else piece.addend.row_stride)
-    piece.way.tiles.rounded(tile, &rounding, piece.rows, columns, group)
+    piece.way.tiles.rounded(tile, &rounding, piece.rows, columns, _group_of(piece, tile))
 
 
 cdef void _multiply_by_strips(Piece* piece) noexcept nogil:
@@ -455,12 +453,15 @@ cdef void _multiply_parts_streaming(Piece* piece) noexcept nogil:
 
 
 cdef void _run_strip(const Piece* piece, aten_panel_tile* tile, int64_t columns) noexcept nogil:
-    cdef const aten_panel_tiles* tiles = piece.way.tiles
-    cdef int64_t group = tile.left_step * tile.units if tile.left_step != tiles.unit else 0
     if piece.way.lines == THREE:
         _run_three(piece, tile, columns)
         return
-    run_strip(tiles, tile, piece.rows * piece.way.lines, columns, group)
+    run_strip(piece.way.tiles, tile, piece.rows * piece.way.lines, columns, _group_of(piece, tile))
+
+
+cdef inline int64_t _group_of(const Piece* piece, const aten_panel_tile* tile) noexcept nogil:
+    """The bytes of rows whose units lie side by side, or 0: a row's units are neighbours."""
+    return tile.left_step * tile.units if tile.left_step != piece.way.tiles.unit else 0
 
 
 cdef void _run_three(const Piece* piece, const aten_panel_tile* pairs,

@@ -159,9 +159,9 @@ cdef void multiply_panels(const Product* given) noexcept nogil:
 
 cdef bint _is_turned(const Panels* panels) noexcept nogil:
     """Whether a large right operand, of columns that are runs, is the left one of the turned product:
-    so it need not be packed, but a smaller one is, and results are turned as they are rounded."""
+    so its pairs need not be turned, but those of a smaller one, and results as they are rounded."""
     cdef const Product* product = &panels.product
-    return (panels.way.kind == ATEN_BRAIN_PAIRS and panels.way.tiles.rounded != NULL
+    return (panels.way.tiles.rounded != NULL
             and product.right.row_stride == 1 and product.depth % panels.way.packs.group == 0
             and product.out.column_stride == 1
             and (product.addend.data == NULL or product.addend.column_stride == 1)

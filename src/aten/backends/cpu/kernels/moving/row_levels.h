@@ -128,7 +128,7 @@ ATEN_ROW_WIDEN_BRAINS(64, _mm512_cvtepu16_epi32((__m256i)elements))
 #endif
 
 /* Adds to `out`, of so many columns, the rows of a table, one after the other, times their weights
-   if there are any; what is there does not count unless it is begun. `step` is in elements. */
+   if there are any. Unless `begun`, `out` holds no sums yet. `step` is in elements. */
 #define ATEN_ROW_SUMS(name, row, type)                                                             \
     static inline void aten_add_rows_##name(const row *table, int64_t step, const int64_t *rows,   \
                                             const type *weights, int64_t count, int64_t columns,   \

@@ -81,7 +81,7 @@ cdef Tensor _walked(Tensor left, Tensor right, KernelFunction kernel):
 def greatest_divisors(Tensor left not None, Tensor right not None):
     """The greatest common divisors of integers of up to 64 bits, signed or bytes, by Euclid's algorithm.
 
-    Both are of one type and shape. Raises ValueError for other operands.
+    None for other types. Raises ValueError for operands of two types or shapes.
     """
     if left.dtype_code == UINT8:
         return _walked(left, right, _divide_uint8)
@@ -93,7 +93,7 @@ def greatest_divisors(Tensor left not None, Tensor right not None):
         return _walked(left, right, _divide_int32)
     if left.dtype_code == INT64:
         return _walked(left, right, _divide_int64)
-    raise ValueError(f"greatest_divisors: expected integers, but got {left.dtype}")
+    return None
 
 
 cdef inline Integer _magnitude(Integer value) noexcept nogil:

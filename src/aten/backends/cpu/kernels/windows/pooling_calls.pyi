@@ -4,13 +4,14 @@ from typing import Any
 from aten._core.dispatch.dispatcher import Kernel
 from aten._core.dispatch.fast_path import FastPath
 
-NAMES: tuple[str, ...]
+KINDS: dict[str, tuple[str, int]]
 
 class PoolKernel(FastPath):
     def __init__(
         self,
         native: str,
         prepare: Callable[..., Any],
+        arguments: int,
         replaced: tuple[str, ...],
         find: Callable[[str], Any],
         otherwise: Kernel,

@@ -5,69 +5,87 @@ the largest elements are."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
+from libc.string cimport memcmp, memcpy
 
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64
 from aten._core.dispatch.dispatcher cimport Kernel
 from aten._core.dispatch.fast_path cimport FastPath
+from aten._core.memory.storage cimport Storage
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport require_memory
 from aten.backends.cpu.kernels.windows.pooling cimport SPATIAL, find_averages, find_maxima
 
-# The operators: spatial dimensions, arguments, and whether they average.
-cdef dict _KINDS = {
-    "max_pool1d": (1, 6, False),
-    "max_pool2d": (2, 6, False),
-    "max_pool3d": (3, 6, False),
-    "avg_pool2d": (2, 7, True),
-    "avg_pool3d": (3, 7, True),
-    "_adaptive_avg_pool2d": (2, 2, True),
-    "_adaptive_avg_pool3d": (3, 2, True),
+# How the operators' windows are made, and their spatial dimensions.
+KINDS = {
+    "max_pool1d": ("maxima", 1),
+    "max_pool2d": ("maxima", 2),
+    "max_pool3d": ("maxima", 3),
+    "avg_pool2d": ("averages", 2),
+    "avg_pool3d": ("averages", 3),
+    "_adaptive_avg_pool2d": ("adaptive", 2),
+    "_adaptive_avg_pool3d": ("adaptive", 3),
 }
-NAMES = tuple(_KINDS)
 
 
 cdef class PoolKernel(FastPath):
-    """`prepare` gives, for the sizes of an image and what else the operator is given, the windows and
-    steps of each dimension, the sizes of the result, whether padding does not count, and what to
-    divide by or zero; or None for what it does not know.
+    """`prepare`, given the kind and rank of KINDS, the sizes of an image and the other `arguments` of the
+    operator, gives the windows and steps of each dimension, the sizes of the result, whether padding
+    does not count, and what to divide by or zero; None for what it does not know.
 
     Where zeros of both signs are the largest elements of a window, it may give another one of them than
-    those who look for its place."""
+    those who look for its place.
+    """
 
     cdef object prepare
+    cdef object kind
     cdef int rank
     cdef int arguments
-    cdef bint averages
 
-    def __init__(self, str native not None, prepare not None, tuple replaced not None, find,
-                 Kernel otherwise not None):
+    def __init__(self, str native not None, prepare not None, int arguments,
+                 tuple replaced not None, find, Kernel otherwise not None):
         FastPath.__init__(self, native, replaced, find, otherwise)
         self.prepare = prepare
-        self.rank, self.arguments, self.averages = _KINDS[native]
+        self.kind, self.rank = KINDS[native]
+        self.arguments = arguments
+
+    cdef bint takes(self, Tensor input):
+        """Whether it is an image of a batch in row-major order, and in no other by its strides."""
+        return (input.rank == self.rank + 2 and input.contiguous and input.count > 0
+                and input.device_type == CPU and input.dtype_code in (FLOAT32, FLOAT64)
+                and (self.rank == 1 or input.strides[1] > input.strides[input.rank - 1]))
 
     cdef object ordinary(self, PyObject** stack):
         cdef int64_t sizes[SPATIAL + 2]
+        cdef int64_t seen[SPATIAL + 2]
         cdef Tensor input = <Tensor>stack[0], out
-        cdef int dim
-        if (input.rank != self.rank + 2 or not input.contiguous or input.count == 0
-                or input.device_type != CPU or input.dtype_code not in (FLOAT32, FLOAT64)):
+        cdef int dim, code
+        # What is read stays, whatever others make of the tensor meanwhile.
+        cdef Storage storage
+        if not self.takes(input):
             return None
+        code = input.dtype_code
+        memcpy(seen, input.sizes, (self.rank + 2) * sizeof(int64_t))
+        shape = tuple([seen[dim] for dim in range(self.rank + 2)])
         given = []
         for dim in range(1, self.arguments):
             given.append(<object>stack[dim])
-        found = self.prepare(self.native, input.shape, *given)
+        found = self.prepare(self.kind, self.rank, shape, *given)
         if found is None:
             return None
         windows, steps, results, inside, divisor = found
-        for dim in range(input.rank):
+        for dim in range(self.rank + 2):
             sizes[dim] = results[dim]
+        out = make_contiguous(code, self.rank + 2, sizes, CPU, -1)
         require_memory(input)
-        out = make_contiguous(input.dtype_code, input.rank, sizes, input.device_type,
-                              input.device_index)
-        if self.averages:
-            find_averages(input, out, windows, steps, inside, divisor)
-        else:
+        # All of this may have run the code of others.
+        if (not self.takes(input) or input.dtype_code != code
+                or memcmp(seen, input.sizes, (self.rank + 2) * sizeof(int64_t)) != 0):
+            return None
+        storage = input.storage
+        if self.kind == "maxima":
             find_maxima(input, out, None, windows, steps, False)
+        else:
+            find_averages(input, out, windows, steps, inside, divisor)
         return out

@@ -7,7 +7,7 @@ Lines of the result are shared out over the threads; each is computed alone.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from aten._core.base.bounded cimport within
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT16, INT64, UINT8, dtype_from_code, item_size
@@ -192,10 +192,13 @@ cdef inline void _weigh_line(const Real* weights, int64_t count, const Real* lin
     behind the last of `turn` is the first of all."""
     cdef int64_t places[LINES]
     cdef int64_t place = first, at = 0, line, several
+    if count == 0:
+        memset(out, 0, width * sizeof(Real))
+        return
     if width < SHORT:
         _weigh_few(weights, count, lines, place, turn, width, out)
         return
-    while True:
+    while at < count:
         several = min(count - at, <int64_t>LINES)
         for line in range(several):
             places[line] = place
@@ -207,8 +210,6 @@ cdef inline void _weigh_line(const Real* weights, int64_t count, const Real* lin
         else:
             aten_add_rows_double(lines, width, places, weights + at, several, width, at > 0, out)
         at += several
-        if at >= count:
-            return
 
 
 cdef inline void _weigh_few(const Real* weights, int64_t count, const Real* lines, int64_t first,

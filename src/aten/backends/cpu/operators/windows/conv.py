@@ -174,7 +174,8 @@ def _is_of_pixels(weight: Tensor, window: Window) -> bool:
     """Whether each pixel of the result is a product of weights and one pixel."""
     return (
         weight.numel() > 0
-        and {*weight.shape[2:], *window.stride, window.groups} == {1}
+        and window.groups == 1
+        and all(size == 1 for size in (*weight.shape[2:], *window.stride))
         and not any(window.padding)
     )
 

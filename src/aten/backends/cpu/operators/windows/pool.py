@@ -1,10 +1,10 @@
-"""The CPU's poolings: loops over windows, in _core/pooling.pyx."""
+"""The CPU's poolings; the loops over windows are in kernels/windows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from aten._core.base.dtypes import DTYPES, dtype
 from aten._core.tensor.tensor import Tensor
@@ -64,34 +64,44 @@ def adaptive_lists(sizes: Sequence[int], counts: Sequence[int]) -> list[Windows]
     ]
 
 
-@lru_cache(maxsize=1024)
-def prepared(name: str, shape: Sequence[int], *given: Any) -> Any:
-    """What the compiled kernel for ordinary calls of an operator asks for; None for other windows.
+class Prepared(NamedTuple):
+    """What the compiled kernel for ordinary calls asks for: of each dimension windows and steps;
+    sizes of the result; whether padding does not count, and what to divide by or zero."""
 
-    `given` are the arguments behind the image.
-    """
-    rank = int(name[-2])
-    if any(len(one) > rank for one in given[:3] if isinstance(one, tuple)):
-        return None
+    windows: list[Windows]
+    steps: Sequence[int]
+    sizes: tuple[int, ...]
+    inside: bool
+    divisor: int
+
+
+@lru_cache(maxsize=256)
+def prepared(kind: str, rank: int, shape: Sequence[int], *given: Any) -> Prepared | None:
+    """`given` are the operator's arguments behind the image; None for what it refuses, and for more
+    windows than are kept."""
     try:
-        windows, *rest = _described(name, shape, rank, *given)
+        if kind == "adaptive":
+            return _prepared_adaptive(rank, shape, *given)
+        if kind == "averages":
+            windows, inside, divisor = average_windows("", shape, _FLOAT32, rank, *given)
+            steps = [1] * rank
+        else:
+            windows, inside, divisor = max_windows("", shape, rank, *given), False, 0
+            steps = [window.dilation for window in windows]
     except RuntimeError:
         return None
-    if any(len(one) > _KEPT for one in windows):
+    if max(window.results for window in windows) > _KEPT:
         return None
-    return windows, *rest[:1], (*shape[:-rank], *map(len, windows)), *rest[1:]
+    sizes = (*shape[:-rank], *(window.results for window in windows))
+    return Prepared(lists_of(windows), steps, sizes, inside, divisor)
 
 
-def _described(name: str, shape: Sequence[int], rank: int, *given: Any) -> Any:
-    """Windows and steps of each dimension, whether padding does not count, and the divisor."""
-    if name.startswith("_adaptive"):
-        check_adaptive(name, shape, rank, *given)
-        return adaptive_lists(shape[-rank:], *given), (1,) * rank, True, 0
-    if name.startswith("avg"):
-        windows, inside, divisor = average_windows(name, shape, _FLOAT32, rank, *given)
-        return lists_of(windows), (1,) * rank, inside, divisor
-    windows = max_windows(name, shape, rank, *given)
-    return lists_of(windows), [window.dilation for window in windows], False, 0
+def _prepared_adaptive(rank: int, shape: Sequence[int], counts: Sequence[int]) -> Prepared | None:
+    check_adaptive("", shape, rank, counts)
+    if max(counts) > _KEPT:
+        return None
+    lists = adaptive_lists(shape[-rank:], counts)
+    return Prepared(lists, [1] * rank, (*shape[:-rank], *counts), True, 0)
 
 
 def sizes_of(self: Tensor, windows: Sequence[Windows]) -> list[int]:
