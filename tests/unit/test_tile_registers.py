@@ -39,6 +39,20 @@ class Tile(ctypes.Structure):
     )
 
 
+class Rounding(ctypes.Structure):
+    """`aten_panel_rounding`."""
+
+    _fields_ = (
+        ("alpha", ctypes.c_float),
+        ("beta", ctypes.c_float),
+        ("addend", ctypes.c_void_p),
+        ("out", ctypes.c_void_p),
+        ("addend_step", ctypes.c_int64),
+        ("out_step", ctypes.c_int64),
+        ("turned", ctypes.c_int),
+    )
+
+
 class Columns(ctypes.Structure):
     """`aten_panel_columns`."""
 
@@ -82,7 +96,22 @@ def kernels(tmp_path_factory):
         }
         #define ATEN_KNOWS_TILE_REGISTERS
         #include "tile_registers.h"
+        /* Of numbers of a few bits, which bfloat16 has as they are. */
+        static void aten_round_brain_rows(const aten_panel_rounding *rounding, const float *sums,
+                                          int64_t step, int64_t rows, int64_t columns)
+        {
+            const int64_t across = rounding->turned ? rounding->out_step : 2;
+            const int64_t down = rounding->turned ? 2 : rounding->out_step;
+            int64_t row, column;
+            for (row = 0; row < rows; row++)
+                for (column = 0; column < columns; column++)
+                    memcpy(rounding->out + row * down + column * across,
+                           (const char *)(sums + row * step + column) + 2, 2);
+        }
         #include "panel_amx.h"
+        void rounded(const aten_panel_tile *tile, const aten_panel_rounding *rounding, int64_t rows,
+                     int64_t columns, int64_t group)
+        { aten_amx_brains_rounded(tile, rounding, rows, columns, group); }
         void brains(const aten_panel_tile *tile, int64_t rows, int64_t columns, int64_t group)
         { aten_amx_brains_strip(tile, rows, columns, group); }
         void quads(const aten_panel_tile *tile, int64_t rows, int64_t columns, int64_t group)
@@ -119,23 +148,32 @@ def strip_of(right: aten.Tensor, group: int) -> aten.Tensor:
     return filled.view(depth // group, group, width).transpose(1, 2).contiguous()
 
 
-def run(kernels, kind, left, right, *, grouped=False, start=None, base=None, row_gap=0):
-    """The product as a strip kernel makes it, of rows that may lie in groups of sixteen."""
+def laid_out(kind, left, right, *, grouped):
+    """A tile, the bytes of a group of rows, and the tensors that hold the operands."""
     rows, depth = left.shape
-    columns = right.shape[1]
     group = 4 if kind == QUADS else 2
-    units, width = depth // group, -(-columns // 16) * 16
+    units = depth // group
+    width = -(-right.shape[1] // 16) * 16
     strip = strip_of(right, group)
-    tile = Tile(units=units, right=strip.data_ptr(), right_step=width * 4, out_row=width + row_gap)
+    tile = Tile(units=units, right=strip.data_ptr(), right_step=width * 4)
     if grouped:
         filled = aten.zeros(-(-rows // 16) * 16, depth, dtype=left.dtype)
         filled[:rows] = left
-        laid_out = filled.view(-1, 16, units, group).transpose(1, 2).contiguous()
+        held = filled.view(-1, 16, units, group).transpose(1, 2).contiguous()
         tile.left_row, tile.left_step = 4, 64
     else:
-        laid_out = left.contiguous()
+        held = left.contiguous()
         tile.left_row, tile.left_step = units * 4, 4
-    tile.left = laid_out.data_ptr()
+    tile.left = held.data_ptr()
+    return tile, 64 * units if grouped else 0, (strip, held)
+
+
+def run(kernels, kind, left, right, *, grouped=False, start=None, base=None, row_gap=0):
+    """The product as a strip kernel makes it, of rows that may lie in groups of sixteen."""
+    rows, columns = left.shape[0], right.shape[1]
+    width = -(-columns // 16) * 16
+    tile, group, held = laid_out(kind, left, right, grouped=grouped)
+    tile.out_row = width + row_gap
     made = aten.full(
         (rows, width + row_gap), 77, dtype=aten.int32 if kind == QUADS else aten.float32
     )
@@ -148,8 +186,9 @@ def run(kernels, kind, left, right, *, grouped=False, start=None, base=None, row
     tile.out = made.data_ptr()
     getattr(kernels, kind)(
         ctypes.byref(tile),
-        *(ctypes.c_int64(one) for one in (rows, columns, 64 * units if grouped else 0)),
+        *(ctypes.c_int64(one) for one in (rows, columns, group)),
     )
+    del held
     assert bool((made[:, width:] == 77).all())
     return made[:, :columns]
 
@@ -199,6 +238,26 @@ def test_rows_of_pairs_have_their_own_bits(kernels, sizes, grouped):
     if cut and cut < 2 * sizes[1]:
         begun = run(kernels, BRAINS, left[:, :cut], right[:cut])
         assert aten.equal(run(kernels, BRAINS, left[:, cut:], right[cut:], start=begun), made)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_strips_are_rounded_where_they_lie(kernels, sizes, grouped, turned):
+    """Rows of a strip, in memory one after the other or, turned, beside each other."""
+    left, right = (one.sign() for one in operands(BRAINS, *sizes))
+    tile, group, held = laid_out(BRAINS, left, right, grouped=grouped)
+    made = aten.full((sizes[0], sizes[2] + 3), 77, dtype=aten.bfloat16)
+    if turned:
+        made = made.t().contiguous().t()
+    rounding = Rounding(
+        alpha=1, out=made.data_ptr(), out_step=2 * made.stride(int(turned)), turned=turned
+    )
+    numbers = (ctypes.c_int64(one) for one in (sizes[0], sizes[2], group))
+    kernels.rounded(ctypes.byref(tile), ctypes.byref(rounding), *numbers)
+    del held
+    assert aten.equal(made[:, : sizes[2]].float(), left.float() @ right.float())
+    assert bool((made[:, sizes[2] :] == 77).all())
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 16])
