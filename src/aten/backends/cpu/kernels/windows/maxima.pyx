@@ -269,13 +269,13 @@ cdef void _fold_lines(const Pool* pool, const Whole* whole, int64_t begin, int64
     cdef Element[2][LONGEST_LINE] folded
     cdef int64_t first = pool.begins[2][whole.begin], width = pool.results[2]
     cdef int64_t line, x
-    cdef Element* columns
+    cdef const Element* columns
+    cdef const Element* following = _fold_columns(pool, loops, begin, &folded[begin & 1][0])
     cdef Element* to
-    _fold_columns(pool, loops, begin, &folded[begin & 1][0])
     for line in range(begin, end):
-        columns = &folded[line & 1][0]
+        columns = following
         if line + 1 < end:
-            _fold_columns(pool, loops, line + 1, &folded[(line + 1) & 1][0])
+            following = _fold_columns(pool, loops, line + 1, &folded[(line + 1) & 1][0])
         to = out + line * width
         for x in range(whole.begin):
             to[x] = _largest_of(columns, pool.begins[2][x], pool.ends[2][x])
@@ -285,9 +285,10 @@ cdef void _fold_lines(const Pool* pool, const Whole* whole, int64_t begin, int64
                    whole.end - whole.begin)
 
 
-cdef inline void _fold_columns(const Pool* pool, const aten_maxima* loops, int64_t place,
-                               Element* largest) noexcept nogil:
-    """The largest of each column of the lines that windows of this line of the result see."""
+cdef inline const Element* _fold_columns(const Pool* pool, const aten_maxima* loops, int64_t place,
+                                         Element* largest) noexcept nogil:
+    """The largest of each column of the lines that windows of this line of the result see: in
+    `largest`, or in the image where they see but one."""
     cdef const void* lines[FEW_LINES]
     cdef int64_t count = 0, i, j, index, offset, row, column
     cdef const Element* line
@@ -306,11 +307,14 @@ cdef inline void _fold_columns(const Pool* pool, const aten_maxima* loops, int64
             count += 1
             j += pool.steps[1]
         i += pool.steps[0]
-    if 0 < count <= FEW_LINES:
+    if count == 1:
+        return <const Element*>lines[0]
+    if 1 < count <= FEW_LINES:
         loops.fold(lines, count, largest, pool.sizes[2])
     if count == 0:
         for index in range(pool.sizes[2]):
             largest[index] = _lowest(<Element>0)
+    return largest
 
 
 cdef inline Element _largest_of(const Element* values, int64_t begin, int64_t end) noexcept nogil:
