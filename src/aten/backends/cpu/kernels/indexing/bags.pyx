@@ -20,6 +20,8 @@ from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer,
                                             is_lazy, require_memory)
 from aten._core.threads.parallel cimport parallel_for
+from aten.backends.cpu.kernels.moving.row_levels cimport (
+    aten_add_rows_brains, aten_add_rows_double, aten_add_rows_float)
 from aten.backends.cpu.kernels.moving.transfer cimport transfer_run
 
 cdef enum:
@@ -52,14 +54,6 @@ cdef enum:
 
 cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil
-
-cdef extern from "../moving/row_levels.h" nogil:
-    void aten_add_rows_float(const float*, int64_t, const int64_t*, const float*, int64_t, int64_t,
-                             bint, float*) noexcept
-    void aten_add_rows_double(const double*, int64_t, const int64_t*, const double*, int64_t,
-                              int64_t, bint, double*) noexcept
-    void aten_add_rows_brains(const uint16_t*, int64_t, const int64_t*, const float*, int64_t,
-                              int64_t, bint, float*) noexcept
 
 ctypedef fused Real:
     float

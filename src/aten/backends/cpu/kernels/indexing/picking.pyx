@@ -32,6 +32,7 @@ from aten.backends.cpu.kernels.indexing.locating cimport require_memory
 from aten.backends.cpu.kernels.indexing.picked_parts cimport BASE, INDEX, OTHER, Way, run_in_parts
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_operand, begin_walk,
                                                         coalesce, reorder)
+from aten.backends.cpu.kernels.moving.row_levels cimport aten_add_rows_double, aten_add_rows_float
 
 cdef extern from "../moving/halves.h" nogil:
     float aten_widen_brain(uint16_t half)
@@ -68,13 +69,6 @@ cdef extern from *:
         pass
     int __ATOMIC_RELAXED
     void __atomic_store_n(int64_t*, int64_t, int) noexcept nogil
-
-cdef extern from "../moving/row_levels.h" nogil:
-    # `out` plus rows of a table, here one, by the widest vectors.
-    void aten_add_rows_float(const float*, int64_t, const int64_t*, const float*, int64_t, int64_t,
-                             bint, float*) noexcept
-    void aten_add_rows_double(const double*, int64_t, const int64_t*, const double*, int64_t,
-                              int64_t, bint, double*) noexcept
 
 ctypedef fused Raw:
     uint8_t

@@ -1,11 +1,11 @@
-/* Results of bfloat16, for processors that round two vectors of float32 to one of these; the bits are
-   those of the other processors. Included by panel_levels.h. */
+/* Results of bfloat16, for processors that round two vectors of float32 to one of these; the bits
+   are those of the other processors. Included by panel_levels.h. */
 
 #define TARGET                                                                                     \
     __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx512bf16,prefer-vector-width=512")))
 
-/* How sums become what is rounded: by alpha * sum, if that is not the sum itself, and with beta * addend
-   on top, if there is one. */
+/* How sums become what is rounded: by alpha * sum, if that is not the sum itself, and with
+   beta * addend on top, if there is one. */
 typedef struct {
     int scales, adds;
     __m512 alpha, beta;
@@ -13,12 +13,12 @@ typedef struct {
 
 static inline __attribute__((always_inline)) TARGET __m512
 aten_scaled_brains(const aten_brain_factors factors, __mmask16 lanes, __m512 made,
-                   const uint16_t *addend)
+                   const uint16_t *addend, int64_t at)
 {
     __m512 added;
     if (!factors.adds)
         return factors.scales ? _mm512_mul_ps(factors.alpha, made) : made;
-    added = aten_widen_brains(_mm256_maskz_loadu_epi16(lanes, addend));
+    added = aten_widen_brains(_mm256_maskz_loadu_epi16(lanes, addend + at));
     if (!factors.scales)
         return _mm512_add_ps(made, added);
     /* The product that compilers round with the sum where it is written in C. */
@@ -33,15 +33,16 @@ aten_round_brain_row(const aten_brain_factors factors, const float *sums, const 
     const int64_t pairs = count / 32 * 32;
     int64_t i;
     for (i = 0; i < pairs; i += 32) {
-        const __m512 low = aten_scaled_brains(factors, all, _mm512_loadu_ps(sums + i), addend + i);
+        const __m512 low
+            = aten_scaled_brains(factors, all, _mm512_loadu_ps(sums + i), addend, i);
         const __m512 high
-            = aten_scaled_brains(factors, all, _mm512_loadu_ps(sums + i + 16), addend + i + 16);
+            = aten_scaled_brains(factors, all, _mm512_loadu_ps(sums + i + 16), addend, i + 16);
         _mm512_storeu_si512(out + i, aten_narrow_two_brains(low, high));
     }
     for (; i < count; i += 16) {
         const __mmask16 lanes = (__mmask16)(count - i < 16 ? (1 << (count - i)) - 1 : 0xffff);
         const __m512 last = aten_scaled_brains(
-            factors, lanes, _mm512_maskz_loadu_ps(lanes, sums + i), addend + i);
+            factors, lanes, _mm512_maskz_loadu_ps(lanes, sums + i), addend, i);
         _mm256_mask_storeu_epi16(out + i, lanes, aten_narrow_brains(last));
     }
 }
@@ -66,10 +67,10 @@ aten_round_brain_columns(const aten_brain_factors factors, const aten_panel_roun
         for (i = 0; i < count; i += 2, out += 2 * out_step, addend += 2 * addend_step) {
             const int last = i + 1 == count;
             const __m512 low = aten_scaled_brains(factors, lanes, _mm512_castsi512_ps(square[i]),
-                                                  (const uint16_t *)addend);
+                                                  (const uint16_t *)addend, 0);
             const __m512 high
                 = aten_scaled_brains(factors, lanes, _mm512_castsi512_ps(square[i + 1]),
-                                     (const uint16_t *)(last ? addend : addend + addend_step));
+                                     (const uint16_t *)(last ? addend : addend + addend_step), 0);
             const __m512i both = aten_narrow_two_brains(low, high);
             _mm256_mask_storeu_epi16(out, lanes, _mm512_castsi512_si256(both));
             if (!last)

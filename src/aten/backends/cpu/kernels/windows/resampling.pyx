@@ -15,12 +15,7 @@ from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
                                             data_pointer, require_memory)
 from aten._core.threads.parallel cimport parallel_for
-
-cdef extern from "../moving/row_levels.h" nogil:
-    void aten_add_rows_float(const float*, int64_t, const int64_t*, const float*, int64_t, int64_t,
-                             bint, float*) noexcept
-    void aten_add_rows_double(const double*, int64_t, const int64_t*, const double*, int64_t,
-                              int64_t, bint, double*) noexcept
+from aten.backends.cpu.kernels.moving.row_levels cimport aten_add_rows_double, aten_add_rows_float
 
 cdef enum:
     # Multiplications in one chunk of work for the threads.
