@@ -11,7 +11,7 @@ from aten.backends.cpu.kernels.matrix import matrix_tiles
 from aten.backends.cpu.kernels.windows.registers import suits_registers
 
 UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}
-# (batch, heads, heads of keys, rows, keys, width): less than a chunk and more, rows that make no
+# (batch, heads, heads of keys, rows, keys, width): less than a chunk and more of each kind, rows that make no
 # block, widths that fill no vector, one row with many keys.
 SHAPES = (
     (1, 2, 2, 5, 7, 8),
@@ -23,6 +23,8 @@ SHAPES = (
     (1, 2, 1, 70, 70, 130),
     (1, 2, 2, 6, 200, 264),
     (1, 1, 1, 40, 33, 520),
+    (1, 2, 1, 40, 1100, 24),
+    (1, 2, 2, 1, 2300, 64),
 )
 
 

@@ -49,6 +49,13 @@ void convolve(const aten_register_block *work)
 void score(const aten_register_keys *work) { aten_registers_of_attention.score(work); }
 void split(float *weights, int64_t count) { aten_registers_of_attention.split(weights, count); }
 void weigh(const aten_register_values *work) { aten_registers_of_attention.multiply(work); }
+int weigh_scores(const aten_register_scores *work)
+{ return aten_registers_of_attention.weigh(work); }
+void weigh_row(float *row, int64_t count, int64_t room, float scale, float *largest, float *total)
+{
+    const aten_attention_mask mask = {0};
+    aten_attention_rows_64.weigh(row, count, room, scale, &mask, largest, total);
+}
 void round_strip(const aten_panel_tile *tile, const aten_panel_rounding *rounding, int64_t rows,
                  int64_t columns)
 { aten_panel_tiles_brains_amx.rounded(tile, rounding, rows, columns, 0); }
@@ -123,6 +130,20 @@ Values = structure(
     steps=LONG,
     values=ADDRESS,
     width=LONG,
+    out=ADDRESS,
+    out_row=LONG,
+)
+Scores = structure(
+    "Scores",
+    scores=ADDRESS,
+    scores_row=LONG,
+    rows=LONG,
+    counts=ADDRESS,
+    largest=ADDRESS,
+    scale=ctypes.c_float,
+    values=ADDRESS,
+    width=LONG,
+    totals=ADDRESS,
     out=ADDRESS,
     out_row=LONG,
 )
@@ -342,6 +363,14 @@ def test_scores(kernels, rows, steps):
     assert bool((error <= 32 * steps * 2.0**-24 * magnitudes[:rows, :count]).all())
 
 
+def paired(values: aten.Tensor) -> aten.Tensor:
+    """Values of whole steps, those of two keys beside each other."""
+    keys, width = values.shape
+    filled = aten.zeros(-(-keys // 32) * 32, width, dtype=aten.bfloat16)
+    filled[:keys] = values
+    return filled.view(-1, 2, width).transpose(1, 2).contiguous()
+
+
 def weighed(kernels, weights, values, rows, by_lines):
     """Sums of values by weights, either by registers or as rows lie."""
     keys, width = values.shape
@@ -366,9 +395,7 @@ def weighed(kernels, weights, values, rows, by_lines):
             )
             kernels.sum(ctypes.byref(work))
         return out
-    filled = aten.zeros(32 * steps, width, dtype=aten.bfloat16)
-    filled[:keys] = values
-    pairs = filled.view(16 * steps, 2, width).transpose(1, 2).contiguous()
+    pairs = paired(values)
     work = Values(
         weights=split.data_ptr(),
         weights_row=128 * steps,
@@ -397,6 +424,71 @@ def test_weighed_values(kernels, rows, width, keys):
     # Both parts of a weight are rounded to eight bits, and sums to float32.
     bound = (2.0**-17 + 2 * keys * 2.0**-24) * magnitudes
     assert bool(((made.double() - expected).abs() <= bound).all())
+
+
+def weighed_by_scores(kernels, scores, counts, largest, scale, values):
+    """Sums of values by the weights of scores, the sums of these, and whether all are numbers."""
+    rows, room = scores.shape
+    width = values.shape[1]
+    pairs, totals, out = paired(values), aten.zeros(rows), aten.full((rows, width + 16), 7.0)
+    work = Scores(
+        scores=scores.data_ptr(),
+        scores_row=room,
+        rows=rows,
+        counts=counts.data_ptr(),
+        largest=largest.data_ptr(),
+        scale=scale,
+        values=pairs.data_ptr(),
+        width=width,
+        totals=totals.data_ptr(),
+        out=out.data_ptr(),
+        out_row=width + 16,
+    )
+    ordered = bool(kernels.weigh_scores(ctypes.byref(work)))
+    assert bool((out[:, width:] == 7).all())
+    return out[:, :width], totals, ordered
+
+
+@pytest.mark.parametrize("rows", [1, 15, 16, 37])
+@pytest.mark.parametrize("width", [16, 32, 48, 64])
+@pytest.mark.parametrize("keys", [1, 31, 64, 77, 100])
+def test_values_weighed_by_scores(kernels, rows, width, keys):
+    """They have the bits of weights that are kept; what a row does not see is not looked at."""
+    generator = aten.Generator().manual_seed(rows * width + keys)
+    room = 32 * -(-keys // 32) + 16
+    scores = 5 * aten.randn(rows, room, generator=generator)
+    counts = aten.randint(0, keys + 1, (rows,), generator=generator)
+    counts[-1] = keys
+    largest, weights, totals = aten.zeros(rows), aten.zeros(rows, keys), aten.zeros(rows)
+    for row in range(rows):
+        count, most, total = int(counts[row]), ctypes.c_float(), ctypes.c_float()
+        scores[row, count:] = float("nan")
+        largest[row] = scores[row, :count].max() if count else 0.0
+        kept = scores[row].clone()
+        kernels.weigh_row(
+            ctypes.c_void_p(kept.data_ptr()),
+            LONG(count),
+            LONG(keys),
+            ctypes.c_float(0.3),
+            ctypes.byref(most),
+            ctypes.byref(total),
+        )
+        weights[row], totals[row] = kept[:keys], total.value
+    values = drawn(keys, width)
+    made, sums, ordered = weighed_by_scores(kernels, scores, counts, largest, 0.3, values)
+    assert ordered
+    assert aten.equal(bits(sums), bits(totals))
+    assert aten.equal(bits(made), bits(weighed(kernels, weights, values, rows, by_lines=False)))
+
+
+@pytest.mark.parametrize("place", [0, 15, 16, 63])
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_values_that_make_no_numbers(kernels, place, value):
+    """Where they are to be found among weights that are kept, a kernel says so."""
+    scores, counts = aten.zeros(20, 80), aten.full((20,), 40)
+    values = drawn(40, 64)
+    values[3, place] = value
+    assert not weighed_by_scores(kernels, scores, counts, aten.zeros(20), 1.0, values)[2]
 
 
 def test_infinite_values(kernels):

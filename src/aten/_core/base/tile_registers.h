@@ -16,6 +16,10 @@ typedef struct {
     uint8_t rows[16];
 } __attribute__((aligned(64))) aten_tile_shapes;
 
+/* Compilers do not know that the registers' loads read memory: an array of a function's own is written
+   when they come. */
+#define ATEN_IS_READ(array) __asm__ volatile("" : : "m"(array))
+
 /* Registers get these shapes, and lose what they held. */
 static inline __attribute__((always_inline)) __attribute__((target("amx-tile"))) void
 aten_shape_tiles(const aten_tile_shapes *shapes)

@@ -25,9 +25,9 @@ from aten._core.tensor.tensor_impl cimport TensorImpl, count_write
 from aten._core.threads.parallel cimport parallel_for, thread_count
 from aten.backends.cpu.kernels.matrix.attention_operands cimport (
     ATEN_STEP_KEYS, KEPT_BYTES, STEP_UNITS, Attention, Block, Heads, aten_attention_mask,
-    aten_attention_values, aten_register_keys, aten_register_lines, aten_register_values, check_attention,
-    describe_attention, is_near, key_panel, keys_at, lanes_of, most_seen, read_heads, read_mask,
-    round_up, row_at, rows_of, seen_by, units_of, value_panel)
+    aten_attention_values, aten_register_keys, aten_register_lines, aten_register_scores,
+    aten_register_values, check_attention, describe_attention, is_near, key_panel, keys_at, lanes_of,
+    most_seen, read_heads, read_mask, round_up, row_at, rows_of, seen_by, units_of, value_panel)
 from aten.backends.cpu.kernels.matrix.panels cimport panel_columns, panel_packs
 from aten.backends.cpu.kernels.matrix.panel_strips cimport (
     ATEN_PACK_SHORTS, ATEN_PACK_SINGLES, STRETCH, aten_panel_columns, aten_panel_columns_function,
@@ -44,9 +44,11 @@ cdef enum:
     CLAIM_WORK = 1 << 19
     # The most lanes of a strip.
     STRIP = 48
-    # Rows of two tile registers, and keys of one.
+    # Rows of two tile registers, keys of one, and lanes of values up to which four hold all sums of a
+    # row.
     REGISTER_ROWS = 32
     REGISTER_KEYS = 16
+    WEIGHED_LANES = 64
 
 
 def attend(TensorImpl query not None, TensorImpl key not None, TensorImpl value not None,
@@ -121,8 +123,9 @@ cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
         values = all.chunks * value_panel(all)
     cdef int64_t scores = rows * all.scores_row * 4
     cdef int64_t sums = rows * lanes * 4
+    cdef int64_t row_floats = round_up(rows * 4, 64)
     cdef char* room = <char*>malloc(query + keys + values + scores + 2 * sums + all.scores_row * 4
-                                    + 4 * round_up(rows * 4, 64) + 64)
+                                    + 7 * row_floats + 64)
     cdef char* place
     if room == NULL:
         return NULL
@@ -135,7 +138,9 @@ cdef char* _lay_out(const Attention* all, Block* block) noexcept nogil:
     block.sums = <float*>(<char*>block.gained + sums)
     block.masked = <float*>(<char*>block.sums + sums)
     block.largest = block.masked + all.scores_row
-    block.totals = <float*>(<char*>block.largest + 2 * round_up(rows * 4, 64))
+    block.totals = <float*>(<char*>block.largest + 2 * row_floats)
+    block.bases = <float*>(<char*>block.totals + 2 * row_floats)
+    block.counts = <int64_t*>(<char*>block.bases + row_floats)
     return room
 
 
@@ -242,9 +247,69 @@ cdef void _attend_chunk(const Attention* all, Block* block, int64_t begin, float
             totals[index] = 0
         return
     _multiply_keys(all, block, begin, seen, block.scores)
+    if all.registers != NULL and block.count > FEW_ROWS and lanes_of(all) <= WEIGHED_LANES:
+        _weigh_scores(all, block, begin, seen, gained, largest, totals)
+        return
     for index in range(block.count):
         _weigh_row(all, block, index, begin, seen, largest + index, totals + index)
     _weigh_values(all, block, begin, seen, gained)
+
+
+cdef void _weigh_scores(const Attention* all, Block* block, int64_t begin, int64_t seen,
+                        float* gained, float* largest, float* totals) noexcept nogil:
+    """Weigh values by scores that have become products, without keeping weights."""
+    cdef aten_register_scores work
+    cdef int64_t index
+    work.scale = _look_at_scores(all, block, begin, largest)
+    work.scores = block.scores
+    work.scores_row = all.scores_row
+    work.rows = block.count
+    work.counts = block.counts
+    work.largest = block.bases
+    work.values = _pack_pairs(all, block, begin, seen)
+    work.width = lanes_of(all)
+    work.totals = totals
+    work.out = gained
+    work.out_row = work.width
+    if not all.registers.weigh(&work):
+        _keep_weights(all, block, seen, work.scale, largest, totals)
+        _multiply_values(all, block, begin, seen, gained)
+        return
+    for index in range(block.count):
+        largest[index] *= work.scale
+        if largest[index] == -INFINITY and totals[index] != totals[index]:
+            largest[index] = totals[index]
+
+
+cdef float _look_at_scores(const Attention* all, Block* block, int64_t begin,
+                           float* largest) noexcept nogil:
+    """Mask scores; the largest of each row, what is taken from all of them, and how many there are.
+    Returns what they are still to be multiplied by."""
+    cdef aten_attention_mask mask
+    cdef int64_t index
+    cdef float scale = all.scale
+    for index in range(block.count):
+        block.counts[index] = seen_by(all, block, index, begin)
+        read_mask(all, block, index, begin, block.counts[index], &mask)
+        scale = all.rows.look(block.scores + index * all.scores_row, block.counts[index], all.scale,
+                              &mask, largest + index)
+        # Where all scores are minus infinity, their powers are zeros.
+        block.bases[index] = 0 if largest[index] == -INFINITY else largest[index]
+    return scale
+
+
+cdef void _keep_weights(const Attention* all, const Block* block, int64_t seen, float scale,
+                        float* largest, float* totals) noexcept nogil:
+    """Scores that are masked become weights of tile registers."""
+    cdef aten_attention_mask none
+    cdef int64_t index, room = round_up(seen, ATEN_STEP_KEYS)
+    cdef float* row
+    none.added = NULL
+    none.allowed = NULL
+    for index in range(block.count):
+        row = block.scores + index * all.scores_row
+        all.rows.weigh(row, block.counts[index], room, scale, &none, largest + index, totals + index)
+        all.registers.split(row, room)
 
 
 cdef void _weigh_row(const Attention* all, const Block* block, int64_t index, int64_t begin,
@@ -424,30 +489,36 @@ cdef void _multiply_values(const Attention* all, Block* block, int64_t begin, in
                            float* gained) noexcept nogil:
     """The same by tile registers, or as they would sum it."""
     cdef aten_register_values work
-    cdef int64_t lanes = lanes_of(all), units, count = seen
-    cdef const char* values = keys_at(&all.value, block, begin)
-    cdef char* panel = block.values
     if block.count <= FEW_ROWS and all.sum != NULL:
-        _sum_lines(all, block, values, seen, gained)
+        _sum_lines(all, block, keys_at(&all.value, block, begin), seen, gained)
         return
+    work.weights = <const char*>block.scores
+    work.weights_row = all.scores_row * 4
+    work.rows = block.count
+    work.steps = (seen + ATEN_STEP_KEYS - 1) // ATEN_STEP_KEYS
+    work.values = _pack_pairs(all, block, begin, seen)
+    work.width = lanes_of(all)
+    work.out = gained
+    work.out_row = work.width
+    all.registers.multiply(&work)
+
+
+cdef const char* _pack_pairs(const Attention* all, Block* block, int64_t begin,
+                             int64_t seen) noexcept nogil:
+    """Values of the chunk as tile registers take them."""
+    cdef int64_t lanes = lanes_of(all), units, count = seen
+    cdef char* panel = block.values
     if all.kept:
         panel += begin * lanes * 2
         # As many as the chunk has: pairs of rows that see fewer would not be those of others.
         count = min(all.chunk, all.keys - begin)
     units = (count + 1) // 2
     if not all.kept or block.values_packed <= begin:
-        panel_packs(ATEN_PACK_SHORTS).zip(values, all.value.row, count, all.value_width, lanes, panel)
+        panel_packs(ATEN_PACK_SHORTS).zip(keys_at(&all.value, block, begin), all.value.row, count,
+                                          all.value_width, lanes, panel)
         memset(panel + units * lanes * 4, 0, (round_up(units, ATEN_STEP_KEYS // 2) - units) * lanes * 4)
         block.values_packed = begin + count
-    work.weights = <const char*>block.scores
-    work.weights_row = all.scores_row * 4
-    work.rows = block.count
-    work.steps = (seen + ATEN_STEP_KEYS - 1) // ATEN_STEP_KEYS
-    work.values = panel
-    work.width = lanes
-    work.out = gained
-    work.out_row = lanes
-    all.registers.multiply(&work)
+    return panel
 
 
 cdef void _sum_lines(const Attention* all, const Block* block, const char* values, int64_t seen,

@@ -33,8 +33,12 @@ typedef int64_t (*aten_attention_sum)(const aten_attention_values *work, int64_t
 /* Rows of values that are on their way to the cache while one is read. */
 #define ATEN_VALUES_AHEAD 64
 
+#define ATEN_LOG2_E 1.44269504088896341f
+
 typedef struct {
     int lanes;
+    float (*look)(float *row, int64_t count, float scale, const aten_attention_mask *mask,
+                  float *most);
     void (*weigh)(float *row, int64_t count, int64_t room, float scale,
                   const aten_attention_mask *mask, float *largest, float *total);
     void (*weigh_again)(float *row, int64_t count, int64_t room, float logarithm);

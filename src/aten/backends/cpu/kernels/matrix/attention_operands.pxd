@@ -21,6 +21,8 @@ cdef extern from "attention_levels.h" nogil:
                                            int64_t rows) noexcept nogil
     ctypedef struct aten_attention_rows:
         int lanes
+        float (*look)(float* row, int64_t count, float scale, const aten_attention_mask* mask,
+                      float* most) noexcept nogil
         void (*weigh)(float* row, int64_t count, int64_t room, float scale,
                       const aten_attention_mask* mask, float* largest,
                       float* total) noexcept nogil
@@ -54,6 +56,17 @@ cdef extern from "attention_registers.h" nogil:
         int64_t width
         float* out
         int64_t out_row
+    ctypedef struct aten_register_scores:
+        const float* scores
+        int64_t scores_row, rows
+        const int64_t* counts
+        const float* largest
+        float scale
+        const char* values
+        int64_t width
+        float* totals
+        float* out
+        int64_t out_row
     ctypedef struct aten_register_lines:
         const char* weights
         int64_t weights_row, rows, keys
@@ -66,6 +79,7 @@ cdef extern from "attention_registers.h" nogil:
         void (*split)(float* weights, int64_t count) noexcept nogil
         void (*multiply)(const aten_register_values* work) noexcept nogil
         void (*sum)(const aten_register_lines* work) noexcept nogil
+        int (*weigh)(const aten_register_scores* work) noexcept nogil
     const aten_attention_registers* aten_attention_registers_of()
 
 cdef enum:
@@ -141,6 +155,8 @@ cdef struct Block:
     float* sums             # and of the chunks before
     float* largest          # of a chunk, and of all before
     float* totals
+    float* bases            # of rows, what is taken from their scores, and how many of these they see
+    int64_t* counts
 
 
 cdef inline int64_t round_up(int64_t count, int64_t unit) noexcept nogil:

@@ -21,11 +21,12 @@ cdef enum:
     NEAR_ROWS = 512
     # Rows of a mask that are on their way to the cache while one is read.
     ROWS_AHEAD = 4
-    # Keys of a chunk by tile registers, whole steps, with a line between rows of scores so that these do
-    # not push each other out; and rows of a block: their scores stay in the second cache.
-    REGISTER_CHUNK = 384
-    REGISTER_SCORES = 400
+    # The most keys of a chunk by tile registers, and rows of a block: their scores stay in the second
+    # cache.
+    REGISTER_CHUNK = 1024
     REGISTER_BLOCK = 64
+    # Floats of a line, which lies between rows of scores so that these do not push each other out.
+    LINE = 16
 
 cdef int check_attention(TensorImpl query, TensorImpl key, TensorImpl value, TensorImpl mask,
                 TensorImpl out, TensorImpl logarithms) except -1:
@@ -124,6 +125,7 @@ cdef void _use_pairs(Attention* all) noexcept nogil:
     """Products of bfloat16, where the processor has fast ones: of scores, and with tile registers of
     values, too."""
     cdef const aten_panel_tiles* pairs = panel_tiles(ATEN_BRAIN_PAIRS)
+    cdef int64_t chunk
     if pairs == NULL:
         return
     all.kind, all.pack = ATEN_BRAIN_PAIRS, ATEN_PACK_SHORTS
@@ -132,7 +134,8 @@ cdef void _use_pairs(Attention* all) noexcept nogil:
     if pairs.strip == NULL:
         return
     all.registers = aten_attention_registers_of()
-    _divide_keys(all, REGISTER_CHUNK, REGISTER_SCORES)
+    chunk = min(<int64_t>REGISTER_CHUNK, round_up(all.keys, ATEN_STEP_KEYS))
+    _divide_keys(all, chunk, chunk + LINE)
     all.block = REGISTER_BLOCK
 
 

@@ -6,7 +6,8 @@
    values are pairs of two keys each, in a step: sums of its pairs begin at zero, those of even and of
    odd keys apart, and are added to what the steps before gave, those of second numbers after those of
    first ones. Few rows are summed in vectors, in the same order, from values as they lie, which gives
-   the same bits. Numbers below the least normal one count as zero.
+   the same bits. Numbers below the least normal one count as zero. Up to 64 columns of many rows are
+   summed while vectors turn scores into weights: neither waits for the other.
 
    A second number of zero makes a NaN of an infinite value: what is none with first numbers alone is
    taken from them. */
@@ -19,6 +20,7 @@
 
 #include "_core/base/tile_registers.h"
 #include "_core/base/wide_vectors.h"
+#include "attention_levels.h"
 
 /* Keys of a step, and bytes of the weights of one. */
 enum { ATEN_STEP_KEYS = 32, ATEN_STEP_BYTES = 128 };
@@ -48,6 +50,21 @@ typedef struct {
 } aten_register_values;
 
 typedef struct {
+    /* The same of up to 64 columns from scores, which are read: a row sees the first `counts` of them,
+       and its weights are exp((score - largest) · scale), whose sums go to `totals`. */
+    const float *scores;
+    int64_t scores_row, rows;
+    const int64_t *counts;
+    const float *largest;
+    float scale;
+    const char *values;
+    int64_t width;
+    float *totals;
+    float *out;
+    int64_t out_row;
+} aten_register_scores;
+
+typedef struct {
     /* The same of up to four rows, of `keys` keys as they lie, `step` bytes apart. */
     const char *weights;
     int64_t weights_row, rows, keys;
@@ -63,6 +80,8 @@ typedef struct {
     void (*split)(float *weights, int64_t count);
     void (*multiply)(const aten_register_values *work);
     void (*sum)(const aten_register_lines *work);
+    /* False where some results are no numbers: only weights that are kept say which of them are. */
+    int (*weigh)(const aten_register_scores *work);
 } aten_attention_registers;
 
 #ifdef ATEN_KNOWS_TILE_REGISTERS
@@ -71,20 +90,32 @@ typedef struct {
                           "amx-bf16,prefer-vector-width=512")))
 #define INLINE static inline __attribute__((always_inline)) TARGET
 
-/* The processor's own conversion takes the smallest numbers for zeros, as its registers do. */
+/* Words 1, 3, 5 and so on of two vectors. */
+static const uint16_t aten_second_words[32] __attribute__((aligned(64)))
+    = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
+       33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+
+/* The weights of a step, which are no larger than 1. Both numbers are rounded as integers: the
+   processor's own conversion would wait for its tile registers. */
+INLINE void aten_split_step(__m512 low, __m512 high, void *to)
+{
+    const __m512i half = _mm512_set1_epi32(0x8000), number = _mm512_set1_epi32(-0x10000);
+    const __m512i words = _mm512_load_si512(aten_second_words);
+    __m512i firsts = _mm512_add_epi32(_mm512_castps_si512(low), half);
+    __m512i seconds = _mm512_add_epi32(_mm512_castps_si512(high), half);
+    _mm512_storeu_si512(to, _mm512_permutex2var_epi16(firsts, words, seconds));
+    low = _mm512_sub_ps(low, _mm512_castsi512_ps(_mm512_and_si512(firsts, number)));
+    high = _mm512_sub_ps(high, _mm512_castsi512_ps(_mm512_and_si512(seconds, number)));
+    firsts = _mm512_add_epi32(_mm512_castps_si512(low), half);
+    seconds = _mm512_add_epi32(_mm512_castps_si512(high), half);
+    _mm512_storeu_si512((char *)to + 64, _mm512_permutex2var_epi16(firsts, words, seconds));
+}
+
 static TARGET void aten_split_weights(float *weights, int64_t count)
 {
     int64_t i;
-    for (i = 0; i < count; i += ATEN_STEP_KEYS) {
-        const __m512 low = _mm512_loadu_ps(weights + i), high = _mm512_loadu_ps(weights + i + 16);
-        const __m512i firsts = (__m512i)_mm512_cvtne2ps_pbh(high, low);
-        const __m512 low_rest
-            = _mm512_sub_ps(low, aten_widen_brains(_mm512_castsi512_si256(firsts)));
-        const __m512 high_rest
-            = _mm512_sub_ps(high, aten_widen_brains(_mm512_extracti64x4_epi64(firsts, 1)));
-        _mm512_storeu_si512(weights + i, firsts);
-        _mm512_storeu_si512(weights + i + 16, (__m512i)_mm512_cvtne2ps_pbh(high_rest, low_rest));
-    }
+    for (i = 0; i < count; i += ATEN_STEP_KEYS)
+        aten_split_step(_mm512_loadu_ps(weights + i), _mm512_loadu_ps(weights + i + 16), weights + i);
 }
 
 /* Of two registers of queries, or one, which stay where they are. */
@@ -263,6 +294,133 @@ static TARGET void aten_multiply_values(const aten_register_values *work)
     _tile_release();
 }
 
+INLINE __m512 aten_power(__m512 x, float factor)
+{
+    return (__m512)aten_attention_power_64((aten_attention_floats_64)x, factor);
+}
+
+/* Weights of a step of some rows, and their sums. */
+INLINE void aten_weigh_step(const aten_register_scores *work, int64_t row, int64_t first, int64_t end,
+                            int64_t step, char *weights, __m512 *totals)
+{
+    const float factor = work->scale * ATEN_LOG2_E;
+    const __m512 nothing = _mm512_set1_ps(-__builtin_inff());
+    for (; first < end; first++) {
+        const float *scores = work->scores + (row + first) * work->scores_row + step * ATEN_STEP_KEYS;
+        const __m512 largest = _mm512_set1_ps(work->largest[row + first]);
+        const int64_t seen = work->counts[row + first] - step * ATEN_STEP_KEYS;
+        __m512 low = _mm512_loadu_ps(scores), high = _mm512_loadu_ps(scores + 16);
+        if (seen < ATEN_STEP_KEYS) {
+            const uint32_t some = seen > 0 ? (1u << seen) - 1 : 0;
+            low = _mm512_mask_mov_ps(nothing, (__mmask16)some, low);
+            high = _mm512_mask_mov_ps(nothing, (__mmask16)(some >> 16), high);
+        }
+        low = aten_power(_mm512_sub_ps(low, largest), factor);
+        high = aten_power(_mm512_sub_ps(high, largest), factor);
+        totals[first] = _mm512_add_ps(_mm512_add_ps(totals[first], low), high);
+        aten_split_step(low, high, weights + first * ATEN_STEP_BYTES);
+    }
+}
+
+/* Up to sixteen rows. While registers multiply the weights of a step, vectors find those of the next. */
+INLINE int aten_weigh_rows(const int vectors, const aten_register_scores *work, int64_t row)
+{
+    char weights[3][16 * ATEN_STEP_BYTES] __attribute__((aligned(64)));
+    float sums[16 * 64] __attribute__((aligned(64)));
+    __m512 totals[16];
+    const int64_t count = work->rows - row < 16 ? work->rows - row : 16;
+    const int64_t share = (count + vectors - 1) / vectors, line = 4 * work->width;
+    const char *values = work->values;
+    __mmask16 unordered = 0;
+    int64_t steps = 1, step, i;
+    int vector;
+    for (i = 0; i < 16; i++)
+        totals[i] = _mm512_setzero_ps();
+    for (i = 0; i < count; i++)
+        if (work->counts[row + i] > steps * ATEN_STEP_KEYS)
+            steps = (work->counts[row + i] + ATEN_STEP_KEYS - 1) / ATEN_STEP_KEYS;
+    if (count < 16)
+        memset(weights, 0, sizeof weights);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    aten_weigh_step(work, row, 0, count, 0, weights[0], totals);
+    if (steps > 1)
+        aten_weigh_step(work, row, 0, count, 1, weights[1], totals);
+    ATEN_IS_READ(weights);
+    _tile_loadd(4, weights[0], ATEN_STEP_BYTES);
+    _tile_loadd(5, weights[0] + 64, ATEN_STEP_BYTES);
+    _tile_loadd(6, values, line);
+    for (step = 0; step < steps; step++, values += 16 * line) {
+        const char *next = weights[(step + 1) % 3];
+        ATEN_UNROLL for (vector = 0; vector < vectors; vector++) {
+            const int64_t first = vector * share < count ? vector * share : count;
+            if (vector == 0) {
+                _tile_dpbf16ps(0, 4, 6);
+                _tile_dpbf16ps(0, 5, 6);
+            } else if (vector == 1) {
+                _tile_dpbf16ps(1, 4, 7);
+                _tile_dpbf16ps(1, 5, 7);
+            } else if (vector == 2) {
+                _tile_dpbf16ps(2, 4, 6);
+                _tile_dpbf16ps(2, 5, 6);
+            } else {
+                _tile_dpbf16ps(3, 4, 7);
+                _tile_dpbf16ps(3, 5, 7);
+            }
+            if (vector + 1 < vectors) {
+                if (vector % 2)
+                    _tile_loadd(6, values + 64 * vector + 64, line);
+                else
+                    _tile_loadd(7, values + 64 * vector + 64, line);
+            } else if (step + 1 < steps) {
+                ATEN_IS_READ(weights);
+                _tile_loadd(4, next, ATEN_STEP_BYTES);
+                _tile_loadd(5, next + 64, ATEN_STEP_BYTES);
+                _tile_loadd(6, values + 16 * line, line);
+            }
+            if (step + 2 < steps)
+                aten_weigh_step(work, row, first, first + share < count ? first + share : count,
+                                step + 2, weights[(step + 2) % 3], totals);
+        }
+    }
+    _tile_stored(0, sums, 256);
+    if (vectors > 1)
+        _tile_stored(1, sums + 16, 256);
+    if (vectors > 2)
+        _tile_stored(2, sums + 32, 256);
+    if (vectors > 3)
+        _tile_stored(3, sums + 48, 256);
+    for (i = 0; i < count; i++) {
+        work->totals[row + i] = _mm512_reduce_add_ps(totals[i]);
+        for (vector = 0; vector < vectors; vector++) {
+            const __m512 sum = _mm512_load_ps(sums + 64 * i + 16 * vector);
+            unordered |= _mm512_cmp_ps_mask(sum, sum, _CMP_UNORD_Q);
+            _mm512_storeu_ps(work->out + (row + i) * work->out_row + 16 * vector, sum);
+        }
+    }
+    return !unordered;
+}
+
+static TARGET int aten_weigh_scores(const aten_register_scores *work)
+{
+    int ordered = 1;
+    int64_t row;
+    aten_shape_whole_tiles();
+    for (row = 0; row < work->rows && ordered; row += 16)
+        if (work->width > 48)
+            ordered = aten_weigh_rows(4, work, row);
+        else if (work->width > 32)
+            ordered = aten_weigh_rows(3, work, row);
+        else if (work->width > 16)
+            ordered = aten_weigh_rows(2, work, row);
+        else
+            ordered = aten_weigh_rows(1, work, row);
+    _tile_release();
+    return ordered;
+}
+
 /* Some rows times some vectors of columns from `column` on. With the first ones, whole rows of values are
    asked for so many rows ahead. */
 #define ATEN_LINES_AHEAD 64
@@ -359,7 +517,7 @@ static TARGET void aten_sum_lines(const aten_register_lines *work)
 }
 
 static const aten_attention_registers aten_registers_of_attention
-    = {aten_score_keys, aten_split_weights, aten_multiply_values, aten_sum_lines};
+    = {aten_score_keys, aten_split_weights, aten_multiply_values, aten_sum_lines, aten_weigh_scores};
 #define ATEN_ATTENTION_REGISTERS_OR_NULL (&aten_registers_of_attention)
 
 #undef TARGET

@@ -15,7 +15,6 @@ typedef uint16_t NAME(brains) __attribute__((vector_size(LANES * 2), aligned(2),
 /* Registers that share the lanes of 64 bytes, and a vector at a place. */
 #define REGISTERS (16 / LANES)
 #define AT(from, place) (*(NAME(floats) *)((from) + (place) * LANES))
-#define LOG2_E 1.44269504088896341f
 
 /* The second where the first is no number. */
 static inline __attribute__((always_inline)) TARGET NAME(floats)
@@ -127,6 +126,18 @@ NAME(mask)(float *row, int64_t count, float scale, const aten_attention_mask *ma
     }
 }
 
+/* The largest of `count` scores, which are masked, and what they are still to be multiplied by. */
+static TARGET float NAME(look)(float *row, int64_t count, float scale, const aten_attention_mask *mask,
+                               float *most)
+{
+    if (mask->added || mask->allowed || !(scale > 0)) {
+        NAME(mask)(row, count, scale, mask);
+        scale = 1;
+    }
+    *most = NAME(largest)(row, count);
+    return scale;
+}
+
 /* `count` scores times `scale`, masked, become exp(score - largest), what follows them up to `room`
    zeros. The largest is minus infinity where all of them are, and all become zeros. */
 static TARGET void NAME(weigh)(float *row, int64_t count, int64_t room, float scale,
@@ -135,11 +146,7 @@ static TARGET void NAME(weigh)(float *row, int64_t count, int64_t room, float sc
     NAME(floats) sums[REGISTERS];
     float most, top, all = 0;
     int64_t i;
-    if (mask->added || mask->allowed || !(scale > 0)) {
-        NAME(mask)(row, count, scale, mask);
-        scale = 1;
-    }
-    most = NAME(largest)(row, count);
+    scale = NAME(look)(row, count, scale, mask, &most);
     top = most * scale;
     if (most == -__builtin_inff()) {
         /* Nothing but minus infinity, and NaN, which stays. */
@@ -153,7 +160,7 @@ static TARGET void NAME(weigh)(float *row, int64_t count, int64_t room, float sc
             ATEN_UNROLL for (int j = 0; j < REGISTERS; j++) {
                 if (i + j * LANES >= count)
                     break;
-                AT(row + i, j) = NAME(power)(AT(row + i, j) - most, scale * LOG2_E);
+                AT(row + i, j) = NAME(power)(AT(row + i, j) - most, scale * ATEN_LOG2_E);
                 sums[j] += AT(row + i, j);
             }
         ATEN_UNROLL for (int half = REGISTERS / 2; half > 0; half /= 2)
@@ -228,10 +235,10 @@ static TARGET void NAME(join)(int64_t rows, int64_t lanes, float *largest, float
         if (first == -__builtin_inff())
             before = 0;
         else if (first >= second)
-            now = NAME(power)((NAME(floats)){0} + (second - first), LOG2_E)[0];
+            now = NAME(power)((NAME(floats)){0} + (second - first), ATEN_LOG2_E)[0];
         else
             /* So it is with NaN on either side, which stays. */
-            before = NAME(power)((NAME(floats)){0} + (first - second), LOG2_E)[0];
+            before = NAME(power)((NAME(floats)){0} + (first - second), ATEN_LOG2_E)[0];
         if (!(first >= second))
             largest[row] = second;
         totals[row] = totals[row] * before + next_totals[row] * now;
@@ -300,12 +307,11 @@ SUM_VALUES(halves, 2, HALVES_AT)
 #endif
 
 static const aten_attention_rows NAME(rows) = {
-    LANES, NAME(weigh), NAME(weigh_again), NAME(go_back), NAME(join), NAME(scale_to), NAME(mask),
+    LANES, NAME(look), NAME(weigh), NAME(weigh_again), NAME(go_back), NAME(join), NAME(scale_to), NAME(mask),
     NAME(sum_singles), NAME(sum_brains), SUM_OF_HALVES};
 
 #undef REGISTERS
 #undef AT
-#undef LOG2_E
 #undef SUM_VALUES
 #undef SINGLES_AT
 #undef BRAINS_AT

@@ -93,6 +93,7 @@ static TARGET void aten_amx_columns(const aten_panel_columns *work)
     for (row = 0; row < rows; row++)
         for (k = 0; k < work->units; k++)
             memcpy(zipped + k * rows + row, work->left + row * work->left_row + 4 * k, 4);
+    ATEN_IS_READ(zipped);
     for (first = 0; first < work->columns; first += ATEN_AMX_SIDE) {
         const int count = work->columns - first < ATEN_AMX_SIDE ? (int)(work->columns - first)
                                                                 : ATEN_AMX_SIDE;
@@ -106,6 +107,7 @@ static TARGET void aten_amx_columns(const aten_panel_columns *work)
         for (k = 0; k < work->units; k += units) {
             units = k < whole ? whole : rest;
             aten_amx_shape(count, k < whole ? ATEN_AMX_SIDE : (int)rest, (int)rows);
+            ATEN_IS_READ(sums);
             aten_amx_take(1, begun ? sums : NULL, 64);
             for (i = k; i < k + units; i += ATEN_AMX_SIDE)
                 aten_amx_brains_add(1, from + 4 * i, work->right_column,

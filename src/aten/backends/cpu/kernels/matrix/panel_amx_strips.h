@@ -43,6 +43,7 @@ NAME(rows)(const int vectors, const aten_panel_tile *tile, const aten_panel_roun
         for (row = 0; row < rows; row++)
             for (i = 0; i < 16 * vectors; i++)
                 sums[row * 48 + i] = base[row];
+        ATEN_IS_READ(sums);
         aten_amx_take(vectors, sums, 192);
     } else
         aten_amx_take(vectors, start, step);
@@ -92,6 +93,7 @@ NAME(all_rows)(const aten_panel_tile *tile, const aten_panel_rounding *rounding,
                 for (i = 0; i < count; i++)
                     memcpy(turned + i * STRETCH + k,
                            left + k * tile->left_step + i * tile->left_row, 4);
+            ATEN_IS_READ(turned);
             left = (const char *)turned;
             left_row = STRETCH * 4;
         }

@@ -10,8 +10,9 @@
    `run` makes units of elements that follow each other along the depth: `count` elements, `step`
    apart. `zip` makes them of rows of the right operand: `count` rows, `step` apart, of `columns`
    neighbours, a unit for each column and the units of a step side by side. Where the depth ends
-   amid a unit, it is filled up with zeros, and so are columns of floats up to `width`: what memory
-   held before may be numbers so small that processors take a hundred times as long for them. */
+   amid a unit, it is filled up with zeros, and so are columns up to `width`, but for those of four
+   bytes: what memory held before may be numbers so small that processors take a hundred times as
+   long for them, or none at all. */
 
 /* Sixteen at once: with a count that is known, these become a few instructions. */
 #define SIXTEEN(make, from, to)                                                                  \
@@ -127,6 +128,8 @@ ZIP(doubles, uint64_t, uint64_t, AS_IS, SIXTEEN_AS_IS)
                 for (; column < columns; column++)                                               \
                     to[column] = PAIR(from[column], next[column]);                               \
             }                                                                                    \
+            for (; column < width; column++)                                                     \
+                to[column] = 0;                                                                  \
         }                                                                                        \
     }
 
