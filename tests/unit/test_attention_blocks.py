@@ -11,8 +11,8 @@ from aten.backends.cpu.kernels.matrix import matrix_tiles
 from aten.backends.cpu.kernels.windows.registers import suits_registers
 
 UNITS = {"float32": 2.0**-24, "bfloat16": 2.0**-8, "float16": 2.0**-11}
-# (batch, heads, heads of keys, rows, keys, width): less than a chunk and more of each kind, rows that make no
-# block, widths that fill no vector, one row with many keys.
+# (batch, heads, heads of keys, rows, keys, width): less than a chunk and more of each kind, rows
+# that make no block, widths that fill no vector, one row with many keys.
 SHAPES = (
     (1, 2, 2, 5, 7, 8),
     (2, 4, 2, 3, 300, 64),

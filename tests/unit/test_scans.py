@@ -1,6 +1,7 @@
 """Running totals: rows that take turns, and running log-sums of exponentials."""
 
 import cmath
+import itertools
 import math
 
 import mpmath
@@ -33,6 +34,36 @@ def test_a_row_has_the_same_totals_whatever_is_beside_it(rows, element):
     expected = numpy.maximum.accumulate(numpy.asarray(given), 2)
     assert (numpy.asarray(values) == expected).all()
     assert (numpy.take_along_axis(numpy.asarray(given), numpy.asarray(places), 2) == expected).all()
+
+
+@pytest.mark.parametrize("element", ["float32", "complex64", "int16", "bfloat16", "bool"])
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+def test_totals_do_not_depend_on_the_order_in_memory(element, order):
+    """Of tensors whose neighbours lie far apart, which are copied first if they are large."""
+    generator = aten.Generator().manual_seed(3)
+    for shape in ((4, 5, 6), (40, 12, 33)):
+        drawn = aten.randn(shape, generator=generator) * 3
+        given = drawn.to(getattr(aten, element))
+        back = [order.index(axis) for axis in range(3)]
+        moved = given.permute(order).contiguous().permute(back)
+        wide = aten.zeros(shape[0], 2 * shape[1], shape[2], dtype=given.dtype)[:, ::2]
+        wide.copy_(given)
+        for dim in range(3):
+            for name in ("cumsum", "cumprod"):
+                expected = getattr(aten, name)(given, dim)
+                assert bits(getattr(aten, name)(moved, dim)) == bits(expected)
+                assert bits(getattr(aten, name)(wide, dim)) == bits(expected)
+            if element == "complex64":
+                continue
+            for made, right in zip(aten.cummax(moved, dim), aten.cummax(given, dim), strict=True):
+                assert bits(made) == bits(right)
+            if element != "bool":
+                written = moved.clone().cumsum_(dim)
+                assert bits(written) == bits(given.clone().cumsum_(dim))
+
+
+def bits(tensor):
+    return tensor.contiguous().view(aten.uint8).numpy().tobytes()
 
 
 def test_scans_in_place():

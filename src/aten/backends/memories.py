@@ -15,7 +15,7 @@ from math import prod
 from aten._core.base.dtypes import dtype
 from aten.backends.fold_order import depending_on_folds
 from aten.loops.geometry import Operand, Space, is_row
-from aten.loops.program import FOLDS
+from aten.loops.program import FOLDS, SCANS
 from aten.loops.structural import row_major
 from aten.prims import Graph, Node
 
@@ -26,6 +26,8 @@ _NEAR = 4
 _RATHER_NEAR = 16
 # Elements of an operand that is copied for speed alone.
 _MOST_COPIED = 1 << 24
+# Elements that the nearest cache does not hold whatever their order.
+_LEAST_COPIED = 1 << 13
 # Steps of a graph that are many: exponentials are as many, mean and deviation are not.
 _MANY_STEPS = 40
 # Folds that give the same bits in any order.
@@ -57,6 +59,8 @@ def straightened(graph: Graph, space: Space, memories: list[Memory]) -> dict[int
     """Operands that are copied first and results that are copied last, by their places, and the
     strides of what they are copied to or from."""
     nodes = graph.nodes()
+    if any(node.prim in SCANS for node in nodes):
+        return _scanned(graph, space, memories)
     folds = [node for node in nodes if node.prim in FOLDS]
     depending = depending_on_folds(nodes)
     ordered = any(node.prim not in _UNORDERED for node in folds)
@@ -80,6 +84,24 @@ def straightened(graph: Graph, space: Space, memories: list[Memory]) -> dict[int
         strides = in_order_of(memory.sizes, better or memory.strides)
         if place == 0 and len(nodes) >= _MANY_STEPS and not _is_row_major(strides, memory):
             found |= {result: strides for result in full if memories[result].sizes == memory.sizes}
+    return found
+
+
+def _scanned(graph: Graph, space: Space, memories: list[Memory]) -> dict[int, tuple[int, ...]]:
+    """Operands that lie in another order than their results, which are row-major: neighbours in
+    these would be read from a line each. An element's bits are those of any order."""
+    found: dict[int, tuple[int, ...]] = {}
+    if any(not _is_row_major(one.strides, one) for one in memories[len(graph.inputs) :]):
+        return found
+    for place, node in enumerate(graph.inputs):
+        memory = memories[place]
+        long = [axis for axis, size in enumerate(memory.sizes) if size > 1]
+        if node.shape != space.shape or not long:
+            continue
+        step = memory.strides[long[-1]]
+        nearer = any(0 < memory.strides[axis] < step for axis in long)
+        if nearer and _LEAST_COPIED <= prod(memory.sizes) <= _MOST_COPIED:
+            found[place] = row_major(memory.sizes)
     return found
 
 
