@@ -15,7 +15,7 @@ from aten._core.dispatch.forwarding import ForwardingKernel
 from aten._core.views import derived_views
 from aten.backends.cpu.kernels.filling import drawing, sequences
 from aten.backends.cpu.kernels.fourier import spectra
-from aten.backends.cpu.kernels.indexing import elements
+from aten.backends.cpu.kernels.indexing import elements, scattering
 from aten.backends.cpu.kernels.indexing.bags import BagsKernel
 from aten.backends.cpu.kernels.indexing.weighing import CrossEntropyKernel
 from aten.backends.cpu.kernels.matrix import small_matrices, small_spectra
@@ -39,7 +39,9 @@ def has_fast_path(op: OpOverload) -> bool:
     """Whether the operator's table row names a fast path for this variant."""
     if op.entry.base == op.qualified_name.partition("::")[2]:
         return not op.entry.options.keys().isdisjoint(("fast_path", "forwards"))
-    return _named(op)[0] in joining.NAMES
+    native, _ = _named(op)
+    in_place = op.entry.variant == "inplace"
+    return native in joining.NAMES or (in_place and native in scattering.NAMES)
 
 
 def is_derived_view(op: OpOverload) -> bool:
@@ -131,6 +133,11 @@ def _join(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Ker
     return joining.JoinKernel(native, copy, replaced, operator, otherwise, writes)
 
 
+def _scatter(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel) -> FastPath:
+    in_place = op.entry.variant == "inplace"
+    return scattering.ScatterKernel(native, in_place, replaced, operator, otherwise)
+
+
 def _small_spectra(
     op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel
 ) -> FastPath:
@@ -166,6 +173,7 @@ _MAKERS: dict[str, Maker] = {
     "converted_copy": _converted_copy,
     **dict.fromkeys(derived_views.NAMES, _derived_view),
     **dict.fromkeys(joining.NAMES, _join),
+    **dict.fromkeys(scattering.NAMES, _scatter),
     **dict.fromkeys(small_spectra.NAMES, _small_spectra),
     **dict.fromkeys(pooling_calls.KINDS, _pool),
     **dict.fromkeys(rearranging.NAMES, _of_kind(rearranging.RearrangeKernel)),

@@ -9,9 +9,7 @@ from cpython.object cimport PyObject
 
 from aten._core.dispatch.fast_path cimport FastPath
 from aten.backends.cpu.kernels.indexing.masks cimport masked_select_ordinary, nonzero_ordinary
-from aten.backends.cpu.kernels.indexing.picking cimport (
-    gather_ordinary, scatter_add_ordinary, scatter_ordinary, scatter_reduce_ordinary,
-)
+from aten.backends.cpu.kernels.indexing.picking cimport gather_ordinary
 from aten.backends.cpu.kernels.indexing.taking cimport (embedding_ordinary, index_ordinary,
                                                         index_select_ordinary)
 from aten.backends.cpu.kernels.ordering.ordering cimport sort_ordinary, topk_ordinary
@@ -24,9 +22,6 @@ cdef dict _FUNCTIONS = {
     "index_select": <size_t>index_select_ordinary,
     "embedding": <size_t>embedding_ordinary,
     "gather": <size_t>gather_ordinary,
-    "scatter": <size_t>scatter_ordinary,
-    "scatter_add": <size_t>scatter_add_ordinary,
-    "scatter_reduce": <size_t>scatter_reduce_ordinary,
     "nonzero": <size_t>nonzero_ordinary,
     "masked_select": <size_t>masked_select_ordinary,
     "sort": <size_t>sort_ordinary,

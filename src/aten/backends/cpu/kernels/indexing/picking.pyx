@@ -22,12 +22,11 @@ from aten._core.base.dtypes cimport (BFLOAT16, BOOL, COMPLEX128, COMPLEX32, COMP
                                      FLOAT32, FLOAT64, INT16, INT32, INT64, INT8, UINT16, UINT32,
                                      UINT64, UINT8, category_of, item_size)
 from aten._core.base.sizes cimport MAXIMUM_DIMS
-from aten._core.memory.storage cimport copy_bytes
 from aten._core.tensor.given cimport reads_dim
 from aten._core.tensor.making cimport make_alias, make_contiguous
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
-                                            data_pointer, is_lazy)
+                                            data_pointer)
 from aten.backends.cpu.kernels.indexing.locating cimport require_memory
 from aten.backends.cpu.kernels.indexing.picked_parts cimport BASE, INDEX, OTHER, Way, run_in_parts
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_operand, begin_walk,
@@ -48,16 +47,10 @@ cdef extern from "../moving/half_runs.h" nogil:
 cdef enum:
     # From as many points on, other Python threads may run.
     GRAIN = 16384
-    # Bytes that are copied for each that is written to, where that is done part by part.
-    MOST_COPIED = 2
     # Neighbours from which on the widest vectors are worth a call.
     WIDE = 32
-    # How elements meet, in the order of _FOLDS.
-    SUM = 0
-    PRODUCT = 1
-    LEAST = 2
-    GREATEST = 3
 
+# How elements meet, in the order of `Fold`.
 _FOLDS = ("sum", "prod", "amin", "amax")
 
 cdef extern from *:
@@ -332,12 +325,12 @@ cdef void _pick_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
     _move_elements(data, n0, s0, n1, s1, <const Way*>context, True)
 
 
-cdef void _place_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
+cdef void place_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
                           const int64_t* s1, const int64_t* context) noexcept nogil:
     _move_elements(data, n0, s0, n1, s1, <const Way*>context, False)
 
 
-cdef void _fold_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
+cdef void fold_elements(char** data, int64_t n0, const int64_t* s0, int64_t n1,
                          const int64_t* s1, const int64_t* context) noexcept nogil:
     cdef const Way* way = <const Way*>context
     cdef float complex narrow = 0
@@ -483,7 +476,7 @@ def place(Tensor base not None, Tensor index not None, Tensor source not None, i
     way.step = step * way.width
     way.choices = choices
     way.wild = NULL
-    walk.kernel = _place_elements
+    walk.kernel = place_elements
     walk.reduced = <int64_t*>&way
     coalesce(&walk)
     run_in_parts(&walk, False, NULL, 0)
@@ -504,16 +497,21 @@ def fold(Tensor base not None, Tensor index not None, Tensor source not None, in
     way.step = step * way.width
     way.choices = choices
     way.wild = NULL
-    if not _set_fold(&way, base.dtype_code, _FOLDS.index(name)):
+    if not set_fold(&way, base.dtype_code, _FOLDS.index(name)):
         raise NotImplementedError(f"{name} by index: not for {base.dtype.scalar_type_name}")
-    walk.kernel = _fold_elements
+    walk.kernel = fold_elements
     walk.reduced = <int64_t*>&way
     coalesce(&walk)
     run_in_parts(&walk, False, NULL, 0)
     count_write(base)
 
 
-cdef bint _set_fold(Way* way, int code, int fold) noexcept:
+cdef int fold_named(name):
+    """The fold of a name, -1 for others."""
+    return _FOLDS.index(name) if name in _FOLDS else -1
+
+
+cdef bint set_fold(Way* way, int code, int fold) noexcept:
     """Whether elements of a type have the fold, which the way then says."""
     way.code, way.fold = code, fold
     if category_of(code) < 0 or (category_of(code) == 3 and (
@@ -535,78 +533,3 @@ cdef int _wrapping(int code) noexcept:
     if code == INT16:
         return UINT16
     return UINT8 if code == INT8 else code
-
-
-cdef object scatter_ordinary(PyObject** stack):
-    """scatter.src(self, dim, index, src)."""
-    return _scattered(stack, -1)
-
-
-cdef object scatter_add_ordinary(PyObject** stack):
-    """scatter_add(self, dim, index, src)."""
-    return _scattered(stack, SUM)
-
-
-cdef object scatter_reduce_ordinary(PyObject** stack):
-    """scatter_reduce.two(self, dim, index, src, reduce, *, include_self=True), but of means and of
-    what `self` takes no part in."""
-    reduce, include_self = <object>stack[4], <object>stack[5]
-    if type(reduce) is not str or include_self is not True or reduce not in _FOLDS:
-        return None
-    return _scattered(stack, _FOLDS.index(reduce))
-
-
-cdef int _run_on_copy(Walk* walk, const char* origin, int64_t bytes, int64_t written) except -1:
-    """Run a walk over a copy of `bytes` at `origin`; by the part where about as many are written."""
-    if bytes <= MOST_COPIED * written:
-        return run_in_parts(walk, False, origin, bytes)
-    copy_bytes(walk.data[BASE], origin, bytes)
-    return run_in_parts(walk, False, NULL, 0)
-
-
-cdef object _scattered(PyObject** stack, int fold):
-    """A copy of `self`, in which elements are placed, or folded."""
-    cdef TensorImpl self = <TensorImpl>stack[0]
-    cdef TensorImpl index = <TensorImpl>stack[2]
-    cdef TensorImpl src = <TensorImpl>stack[3]
-    cdef Tensor out
-    cdef Walk walk
-    cdef Way way
-    cdef int dim, place, rank = self.rank
-    cdef int64_t wild = 0
-    if (self.device_type != CPU or index.device_type != CPU or src.device_type != CPU
-            or is_lazy(self) or is_lazy(src) or rank == 0 or index.rank != rank or src.rank != rank
-            or not self.contiguous or index.dtype_code != INT64
-            or src.dtype_code != self.dtype_code or not reads_dim(stack[1], self, &dim)):
-        return None
-    for place in range(rank):
-        if index.sizes[place] > src.sizes[place] or (
-                place != dim and index.sizes[place] != self.sizes[place]):
-            return None
-    if index.count == 0 or self.count == 0:
-        return None
-    # Other threads may run while elements are moved, and change what is read then.
-    self, index, src = make_alias(self), make_alias(index), make_alias(src)
-    way.width = item_size(self.dtype_code)
-    way.step = self.strides[dim] * way.width
-    way.choices = self.sizes[dim]
-    way.wild = &wild
-    way.code = way.width
-    if fold >= 0 and not _set_fold(&way, self.dtype_code, fold):
-        return None
-    out = make_contiguous(self.dtype_code, rank, self.sizes, CPU, self.device_index)
-    begin_walk(&walk, rank, index.sizes)
-    walk.data[BASE] = <char*>data_pointer(out)
-    for place in range(rank):
-        walk.strides[rank - 1 - place][BASE] = (
-            0 if place == dim else out.strides[place] * way.width)
-    walk.operands = INDEX
-    add_input(&walk, index, rank, index.sizes)
-    add_input(&walk, src, rank, index.sizes)
-    walk.kernel = _fold_elements if fold >= 0 else _place_elements
-    walk.reduced = <int64_t*>&way
-    coalesce(&walk)
-    _run_on_copy(&walk, <const char*>const_data_pointer(self), self.count * way.width,
-                 index.count * way.width)
-    # What is out of range is said in words by the general way.
-    return None if wild else out

@@ -1,0 +1,16 @@
+from collections.abc import Callable
+
+from aten._core.dispatch.dispatcher import Kernel, OpOverload
+from aten._core.dispatch.fast_path import FastPath
+
+NAMES: tuple[str, ...]
+
+class ScatterKernel(FastPath):
+    def __init__(
+        self,
+        native: str,
+        in_place: bool,
+        replaced: tuple[str, ...],
+        find: Callable[[str], OpOverload],
+        otherwise: Kernel,
+    ) -> None: ...
