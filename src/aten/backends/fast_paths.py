@@ -27,7 +27,7 @@ from aten.backends.cpu.kernels.moving.conversion import (
     CopyKernel,
     ReorderKernel,
 )
-from aten.backends.cpu.kernels.windows import pooling_calls
+from aten.backends.cpu.kernels.windows import pooling_calls, sampling_calls
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.operators.lapack import address_of
 from aten.registry import operator
@@ -152,6 +152,13 @@ def _pool(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Ker
     return pooling_calls.PoolKernel(native, prepared, arguments, replaced, operator, otherwise)
 
 
+def _grid_sampler(
+    op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel
+) -> FastPath:
+    planes, volumes = (operator(f"aten::{name}") for name in sampling_calls.NAMES)
+    return sampling_calls.SamplerKernel(planes, volumes, replaced, operator, otherwise)
+
+
 def _of_kind(kind: Callable[..., FastPath]) -> Maker:
     """For kernels that need nothing but their name."""
 
@@ -176,6 +183,8 @@ _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(scattering.NAMES, _scatter),
     **dict.fromkeys(small_spectra.NAMES, _small_spectra),
     **dict.fromkeys(pooling_calls.KINDS, _pool),
+    "grid_sampler": _grid_sampler,
+    **dict.fromkeys(sampling_calls.NAMES, _of_kind(sampling_calls.SampleKernel)),
     **dict.fromkeys(rearranging.NAMES, _of_kind(rearranging.RearrangeKernel)),
     **dict.fromkeys(sequences.NAMES, _of_kind(sequences.SequenceKernel)),
     **dict.fromkeys(drawing.NAMES, _of_kind(drawing.DrawKernel)),

@@ -4,7 +4,7 @@ from typing import Any
 from aten._core.dispatch.dispatcher import Kernel
 from aten._core.dispatch.fast_path import FastPath
 
-KINDS: dict[str, tuple[str, int]]
+KINDS: dict[str, tuple[str, int, str]]
 
 class PoolKernel(FastPath):
     def __init__(

@@ -90,10 +90,15 @@ def sample(Tensor input not None, Tensor grid not None, Tensor out not None, int
     `grid` (N, *, rank), of the same type, float32 or float64, and `out` are row-major; coordinates
     go from -1 to 1, those of the last dimension first. `mode` and `padding` are torch's numbers.
     """
+    take_samples(input, grid, out, mode, padding, align_corners)
+
+
+cdef int take_samples(Tensor input, Tensor grid, Tensor out, int mode, int padding,
+                      bint align_corners) except -1:
     cdef Sampling work
     cdef int64_t images
     if out.count == 0:
-        return
+        return 0
     _read_sampling(&work, input, grid, out, mode, padding, align_corners, True)
     work.in_plane = _is_in_plane(&work)
     images = grid.sizes[0]
@@ -101,6 +106,7 @@ def sample(Tensor input not None, Tensor grid not None, Tensor out not None, int
         parallel_for(images * work.points, max(1, GRAIN // (work.channels * 16)),
                      _sample_points, &work)
     count_write(out)
+    return 0
 
 
 def sample_backward(Tensor gradient not None, Tensor input not None, Tensor grid not None,
