@@ -455,11 +455,11 @@ cdef object _go_round(TensorImpl base, PyObject** stack):
 
 cdef bint _is_small_image(TensorImpl base, PyObject* given, int64_t* number) except -1:
     """Whether `base` has rows, columns and channels, in row-major order and in no other by its strides,
-    and so few elements that one thread moves them; and `given` is a number above zero."""
+    and so few elements that one thread moves them; and `given` is a number above one."""
     return (base.rank in (3, 4) and 0 < base.count <= RELEASE_ELEMENTS
             and is_row_major(base.rank, base.sizes, base.strides) and base.dtype_code != COMPLEX32
             and (base.rank == 3 or base.strides[1] > base.strides[3])
-            and reads_integer(given, number) and 0 < number[0] <= RELEASE_ELEMENTS)
+            and reads_integer(given, number) and 1 < number[0] <= RELEASE_ELEMENTS)
 
 
 cdef object _shuffle_pixels(TensorImpl base, PyObject** stack):
@@ -488,7 +488,7 @@ cdef object _gather_pixels(TensorImpl base, PyObject** stack):
     if not _is_small_image(base, stack[1], &factor):
         return None
     height, width = base.sizes[dim + 1], base.sizes[dim + 2]
-    if height % factor or width % factor:
+    if height % factor or width % factor or height == factor or width == factor:
         return None
     sizes[0] = base.count // (height * width)
     sizes[1], sizes[2], sizes[3], sizes[4] = factor, factor, height // factor, width // factor
