@@ -6,6 +6,7 @@ own variant, and some all variants.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,7 @@ from aten.backends.cpu.kernels.moving.conversion import (
     CopyKernel,
     ReorderKernel,
 )
+from aten.backends.cpu.kernels.pointwise import polynomials
 from aten.backends.cpu.kernels.windows import pooling_calls, sampling_calls
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.operators.lapack import address_of
@@ -159,6 +161,17 @@ def _grid_sampler(
     return sampling_calls.SamplerKernel(planes, volumes, replaced, operator, otherwise)
 
 
+def _polynomial(
+    op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel
+) -> FastPath:
+    # Only who asks for a polynomial needs what is behind it.
+    from aten.ops.pointwise.orthogonal import HERMITE_LIMITS, MOST_STEPS
+
+    hermite = (HERMITE_LIMITS["float32"], HERMITE_LIMITS["float64"])
+    limits = hermite if native.startswith("hermite") else (math.inf, math.inf)
+    return polynomials.PolynomialKernel(native, limits, MOST_STEPS, replaced, operator, otherwise)
+
+
 def _of_kind(kind: Callable[..., FastPath]) -> Maker:
     """For kernels that need nothing but their name."""
 
@@ -184,6 +197,7 @@ _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(small_spectra.NAMES, _small_spectra),
     **dict.fromkeys(pooling_calls.KINDS, _pool),
     "grid_sampler": _grid_sampler,
+    **dict.fromkeys(polynomials.NAMES, _polynomial),
     **dict.fromkeys(sampling_calls.NAMES, _of_kind(sampling_calls.SampleKernel)),
     **dict.fromkeys(rearranging.NAMES, _of_kind(rearranging.RearrangeKernel)),
     **dict.fromkeys(sequences.NAMES, _of_kind(sequences.SequenceKernel)),
