@@ -21,6 +21,7 @@ from aten.backends.cpu.kernels.indexing.bags import BagsKernel
 from aten.backends.cpu.kernels.indexing.weighing import CrossEntropyKernel
 from aten.backends.cpu.kernels.matrix import small_matrices, small_spectra
 from aten.backends.cpu.kernels.matrix.composite_products import LinearKernel, MatmulKernel
+from aten.backends.cpu.kernels.matrix.cross_products import CrossKernel
 from aten.backends.cpu.kernels.moving import joining, rearranging
 from aten.backends.cpu.kernels.moving.conversion import (
     ConvertedCopyKernel,
@@ -201,6 +202,8 @@ _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(sampling_calls.NAMES, _of_kind(sampling_calls.SampleKernel)),
     **dict.fromkeys(rearranging.NAMES, _of_kind(rearranging.RearrangeKernel)),
     **dict.fromkeys(sequences.NAMES, _of_kind(sequences.SequenceKernel)),
+    **dict.fromkeys(sequences.TRIANGLES, _of_kind(sequences.TriangleKernel)),
+    "cross": _of_kind(CrossKernel),
     **dict.fromkeys(drawing.NAMES, _of_kind(drawing.DrawKernel)),
     **dict.fromkeys(elements.NAMES, _of_kind(elements.ElementKernel)),
     **dict.fromkeys(small_matrices.NAMES, _of_kind(small_matrices.SmallMatrixKernel)),

@@ -10,3 +10,7 @@ def sequence_between(
 class SequenceKernel(FastPath): ...
 
 NAMES: tuple[str, ...]
+
+TRIANGLES: tuple[str, ...]
+
+class TriangleKernel(FastPath): ...

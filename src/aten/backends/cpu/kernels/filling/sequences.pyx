@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: nonecheck=False, cdivision=True
-"""Evenly spaced numbers: by their step, or between two ends."""
+"""Evenly spaced numbers: by their step, or between two ends; and places in triangles."""
 
 from cpython.object cimport PyObject
 from libc.math cimport ceil
@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from aten._core.base.device cimport CPU, device
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT32, INT64, default_dtype_code, dtype
 from aten._core.dispatch.fast_path cimport FastPath
+from aten._core.tensor.given cimport reads_integer
 from aten._core.tensor.making cimport make_contiguous
 from aten._core.tensor.tensor cimport Tensor
 from aten._core.threads.parallel cimport parallel_for
@@ -22,6 +23,9 @@ cdef enum:
     # Elements in one chunk of work for the threads, and from where on to share work at all.
     GRAIN = 1 << 15
     RELEASE_THRESHOLD = 1 << 15
+    # Rows and columns, and places, of triangles that are gone through by one thread.
+    MOST_ROWS = 1 << 12
+    MOST_PLACES = 1 << 15
     # Numbers that are counted from one on.
     COUNTED = 1 << 30
 
@@ -194,6 +198,58 @@ cdef class SequenceKernel(FastPath):
         wanted.whole_start, wanted.whole_step = whole[0], whole[2]
         wanted.start, wanted.step = numbers[0], numbers[2]
         return _run_sequence(count, code, &wanted)
+
+
+# On and below a diagonal, on and above it.
+TRIANGLES = ("tril_indices", "triu_indices")
+
+
+cdef class TriangleKernel(FastPath):
+    """Places in triangles of few rows, in 64 bits."""
+
+    cdef bint is_lower
+
+    def __init__(self, native, replaced, find, otherwise):
+        FastPath.__init__(self, native, replaced, find, otherwise)
+        self.is_lower = native == TRIANGLES[0]
+
+    cdef object ordinary(self, PyObject** stack):
+        cdef int64_t numbers[3]
+        cdef int64_t sizes[2]
+        cdef int64_t row, count = 0
+        cdef int place
+        cdef Tensor out
+        for place in range(3):
+            if not reads_integer(stack[place], &numbers[place]) or not (
+                    -MOST_ROWS <= numbers[place] <= MOST_ROWS):
+                return None
+        if numbers[0] < 0 or numbers[1] < 0 or not _is_plain_place(stack + 3):
+            return None
+        if stack[3] != <PyObject*>None and (<dtype?><object>stack[3]).code != INT64:
+            return None
+        for row in range(numbers[0]):
+            count += max(self.end(row, numbers) - self.begin(row, numbers), <int64_t>0)
+        # The strides of none, and of one place, are of their own.
+        if count < 2 or count > MOST_PLACES:
+            return None
+        sizes[0], sizes[1] = 2, count
+        out = make_contiguous(INT64, 2, sizes, CPU, -1)
+        self.write(<int64_t*>out.storage.data, <int64_t*>out.storage.data + count, numbers)
+        return out
+
+    cdef inline int64_t begin(self, int64_t row, const int64_t* numbers) noexcept:
+        return 0 if self.is_lower else max(row + numbers[2], <int64_t>0)
+
+    cdef inline int64_t end(self, int64_t row, const int64_t* numbers) noexcept:
+        return min(row + numbers[2] + 1, numbers[1]) if self.is_lower else numbers[1]
+
+    cdef void write(self, int64_t* rows, int64_t* columns, const int64_t* numbers) noexcept:
+        cdef int64_t row, column, place = 0
+        for row in range(numbers[0]):
+            for column in range(self.begin(row, numbers), self.end(row, numbers)):
+                rows[place] = row
+                columns[place] = column
+                place += 1
 
 
 cdef inline bint _reads_number(PyObject* value, int64_t* whole, double* number,
