@@ -13,7 +13,6 @@ from libc.string cimport memcpy, memset
 from aten._core.base.device cimport CPU, PRESERVE_FORMAT
 from aten._core.base.dtypes cimport BFLOAT16, BOOL, COMPLEX32, FLOAT32, FLOAT64, item_size
 from aten._core.base.sizes cimport MAXIMUM_DIMS
-from aten._core.base.strides cimport contiguous_strides, is_row_major
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.python_numbers cimport write_element
 from aten._core.tensor.given cimport reads_integer
@@ -26,6 +25,8 @@ from aten.backends.cpu.kernels.moving.framing cimport (
     CIRCULAR, CONSTANT, REFLECT, REPLICATE, write_framed,
 )
 from aten.backends.cpu.kernels.moving.moving cimport fill_elements, move_elements
+from aten.backends.cpu.kernels.moving.pixels cimport (columns_of_blocks, gather_pixels,
+                                                      shuffle_pixels)
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
@@ -451,76 +452,13 @@ cdef object _go_round(TensorImpl base, PyObject** stack):
     return _bordered(base, stack, CIRCULAR, 0)
 
 
-# Images
-
-cdef bint _is_small_image(TensorImpl base, PyObject* given, int64_t* number) except -1:
-    """Whether `base` has rows, columns and channels, in row-major order and in no other by its strides,
-    and so few elements that one thread moves them; and `given` is a number above one."""
-    return (base.rank in (3, 4) and 0 < base.count <= RELEASE_ELEMENTS
-            and is_row_major(base.rank, base.sizes, base.strides) and base.dtype_code != COMPLEX32
-            and (base.rank == 3 or base.strides[1] > base.strides[3])
-            and reads_integer(given, number) and 1 < number[0] <= RELEASE_ELEMENTS)
-
-
-cdef object _shuffle_pixels(TensorImpl base, PyObject** stack):
-    """(*, C r², H, W) to (*, C, H r, W r)."""
-    cdef int64_t sizes[5]
-    cdef int64_t steps[5]
-    cdef int64_t factor = 0, height, width
-    cdef int dim = base.rank - 3
-    if not _is_small_image(base, stack[1], &factor) or base.sizes[dim] % (factor * factor):
-        return None
-    height, width = base.sizes[dim + 1], base.sizes[dim + 2]
-    sizes[0] = base.count // (height * width * factor * factor)
-    sizes[1], sizes[2], sizes[3], sizes[4] = height, factor, width, factor
-    steps[0], steps[1], steps[2] = height * width * factor * factor, width, height * width * factor
-    steps[3], steps[4] = 1, height * width
-    return _spread(base, base.sizes[dim] // (factor * factor), height * factor, width * factor,
-                   sizes, steps)
-
-
-cdef object _gather_pixels(TensorImpl base, PyObject** stack):
-    """(*, C, H r, W r) to (*, C r², H, W)."""
-    cdef int64_t sizes[5]
-    cdef int64_t steps[5]
-    cdef int64_t factor = 0, height, width
-    cdef int dim = base.rank - 3
-    if not _is_small_image(base, stack[1], &factor):
-        return None
-    height, width = base.sizes[dim + 1], base.sizes[dim + 2]
-    if height % factor or width % factor or height == factor or width == factor:
-        return None
-    sizes[0] = base.count // (height * width)
-    sizes[1], sizes[2], sizes[3], sizes[4] = factor, factor, height // factor, width // factor
-    steps[0], steps[1], steps[2] = height * width, width, 1
-    steps[3], steps[4] = width * factor, factor
-    return _spread(base, base.sizes[dim] * factor * factor, height // factor, width // factor,
-                   sizes, steps)
-
-
-cdef Tensor _spread(TensorImpl base, int64_t channels, int64_t height, int64_t width,
-                    const int64_t* sizes, const int64_t* steps):
-    """Elements that lie so far apart in a row-major image, in one of so many channels and pixels."""
-    cdef int64_t shape[4]
-    cdef int64_t strides[5]
-    cdef Tensor out
-    shape[0] = base.sizes[0]
-    shape[base.rank - 3] = channels
-    shape[base.rank - 2] = height
-    shape[base.rank - 1] = width
-    out = make_contiguous(base.dtype_code, base.rank, shape, CPU, base.device_index)
-    contiguous_strides(5, sizes, strides)
-    move_elements(item_size(base.dtype_code), 5, sizes, out.storage.data, strides,
-                  const_data_pointer(base), steps)
-    return out
-
-
 cdef dict _FUNCTIONS = {
     "flip": <size_t>_flip,
     "roll": <size_t>_roll,
     "repeat": <size_t>_repeat,
-    "pixel_shuffle": <size_t>_shuffle_pixels,
-    "pixel_unshuffle": <size_t>_gather_pixels,
+    "im2col": <size_t>columns_of_blocks,
+    "pixel_shuffle": <size_t>shuffle_pixels,
+    "pixel_unshuffle": <size_t>gather_pixels,
     "tril": <size_t>_tril,
     "triu": <size_t>_triu,
     "constant_pad": <size_t>_pad,
