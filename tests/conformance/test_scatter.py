@@ -91,8 +91,10 @@ def test_folds(reduce: str, include_self: bool) -> None:
         scattered = x.scatter_reduce(0, at, x + x, reduce, include_self=include_self)
         if reduce == "sum" or x.dtype in (t.bool, t.complex64):
             return scattered
-        given = x.index_reduce(1, index(t, 2, 2, 0), x + x, reduce, include_self=include_self)
-        return scattered, given
+        places = index(t, 2, 2, 0)
+        given = x.index_reduce(1, places, x + x, reduce, include_self=include_self)
+        narrow = x.index_reduce(1, places.int(), x + x, reduce, include_self=include_self)
+        return scattered, given, narrow
 
     for dtype in DTYPES:
         compare(expression, numbers.nan_to_num(0).to(dtype), tolerance=1e-6)

@@ -232,7 +232,7 @@ def _fill_slices(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor
     shape[dim] = index.numel()
     source = everywhere(self, value, index).as_strided(shape, (0,) * len(shape))
     require_other_memory(self, index)
-    _move_slices(vector, dim, wrapped(index, vector.size(dim)), source, "")
+    _move_slices(vector, dim, wrapped(as_int64(index), vector.size(dim)), source, "")
     return self
 
 
