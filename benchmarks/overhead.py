@@ -166,6 +166,33 @@ OTHERS = [
     Case("size(0)", "a.size(0)", VECTOR),
 ]
 
+PLACES = {"a": normal(6, 4), "b": normal(3, 4), "i": Operand((3,), "int64", "integers", 6)}
+SPREAD = {"a": normal(6, 4), "b": normal(6, 4), "j": Operand((2, 4), "int64", "integers", 6)}
+POINTS = {"x": normal(1, 3, 8, 8), "grid": normal(1, 4, 4, 2)}
+SAMPLE = "lib.nn.functional.grid_sample(x, grid, align_corners=False)"
+NUMBERS = {"i": Operand((4,), "int64", "integers", 5)}
+THREES = {"a": normal(4, 3), "b": normal(4, 3)}
+
+# What moves, samples and pools elements, where other libraries do more per call, too.
+HEAVIER = [
+    Case("index_add_", "a.index_add_(0, i, b)", PLACES, checked=False),
+    Case("index_copy_", "a.index_copy_(0, i, b)", PLACES, checked=False),
+    Case("index_fill_", "a.index_fill_(0, i, 0.5)", PLACES, checked=False),
+    Case("scatter_", "a.scatter_(0, j, 0.5)", SPREAD, checked=False),
+    Case("scatter_add", "a.scatter_add(0, j, b)", SPREAD),
+    Case("one_hot", "lib.nn.functional.one_hot(i, 5)", NUMBERS),
+    Case(
+        "max_pool2d 8×8, with places",
+        "lib.nn.functional.max_pool2d(x, 2, return_indices=True)",
+        IMAGES,
+    ),
+    Case("grid_sample 8×8", SAMPLE, POINTS),
+    Case("unfold 8×8", "lib.nn.functional.unfold(x, 2)", IMAGES),
+    Case("pixel_unshuffle 8×8", "lib.nn.functional.pixel_unshuffle(x, 2)", IMAGES),
+    Case("cross", "lib.linalg.cross(a, b)", THREES),
+    Case("triu_indices", "lib.triu_indices(4, 4)", THREES),
+]
+
 
 def cases() -> list[Case]:
     promised = [
@@ -177,6 +204,10 @@ def cases() -> list[Case]:
     views = [replace(case, least_ratio=6, group="views") for case in VIEWS]
     others = [replace(case, group="others") for case in OTHERS]
     return [replace(case, unit="ns") for case in (*promised, *views, *others)]
+
+
+def heavier_cases() -> list[Case]:
+    return [replace(case, unit="ns", group="heavier") for case in HEAVIER]
 
 
 def beside_numpy(results: list[Result]) -> Result:
@@ -192,12 +223,15 @@ def beside_numpy(results: list[Result]) -> Result:
 
 def run() -> list[Result]:
     results = measure(cases())
+    heavier = measure(heavier_cases())
     in_inference = measure(replace(case, numpy=None, inference=True) for case in cases())
     return [
         *results,
         beside_numpy(results),
         *_means(results, "", 9, 9),
         *_means(in_inference, ", both in inference mode", 4, 5),
+        *heavier,
+        geometric_mean(f"overhead: mean of {len(heavier)} heavier calls", heavier, 1.1),
     ]
 
 
