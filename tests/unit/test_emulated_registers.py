@@ -130,6 +130,7 @@ Values = structure(
     steps=LONG,
     values=ADDRESS,
     width=LONG,
+    first=LONG,
     out=ADDRESS,
     out_row=LONG,
 )
@@ -138,6 +139,8 @@ Scores = structure(
     scores=ADDRESS,
     scores_row=LONG,
     rows=LONG,
+    steps=LONG,
+    keeps=ctypes.c_int,
     counts=ADDRESS,
     largest=ADDRESS,
     scale=ctypes.c_float,
@@ -427,14 +430,18 @@ def test_weighed_values(kernels, rows, width, keys):
 
 
 def weighed_by_scores(kernels, scores, counts, largest, scale, values):
-    """Sums of values by the weights of scores, the sums of these, and whether all are numbers."""
+    """Sums of values by the weights of scores, the sums of these, and whether all are numbers.
+
+    Of more than 64 columns the others are summed by the weights that have become of scores."""
     rows, room = scores.shape
-    width = values.shape[1]
+    width, steps = values.shape[1], -(-values.shape[0] // 32)
     pairs, totals, out = paired(values), aten.zeros(rows), aten.full((rows, width + 16), 7.0)
     work = Scores(
         scores=scores.data_ptr(),
         scores_row=room,
         rows=rows,
+        steps=steps,
+        keeps=width > 64,
         counts=counts.data_ptr(),
         largest=largest.data_ptr(),
         scale=scale,
@@ -445,18 +452,33 @@ def weighed_by_scores(kernels, scores, counts, largest, scale, values):
         out_row=width + 16,
     )
     ordered = bool(kernels.weigh_scores(ctypes.byref(work)))
+    assert bool((out[:, min(width, 64) :] == 7).all())
+    if width > 64:
+        others = Values(
+            weights=scores.data_ptr(),
+            weights_row=4 * room,
+            rows=rows,
+            steps=steps,
+            values=pairs.data_ptr(),
+            width=width,
+            first=64,
+            out=out.data_ptr(),
+            out_row=width + 16,
+        )
+        kernels.weigh(ctypes.byref(others))
     assert bool((out[:, width:] == 7).all())
     return out[:, :width], totals, ordered
 
 
 @pytest.mark.parametrize("rows", [1, 15, 16, 37])
-@pytest.mark.parametrize("width", [16, 32, 48, 64])
+@pytest.mark.parametrize("width", [16, 32, 48, 64, 80, 128])
 @pytest.mark.parametrize("keys", [1, 31, 64, 77, 100])
 def test_values_weighed_by_scores(kernels, rows, width, keys):
     """They have the bits of weights that are kept; what a row does not see is not looked at."""
     generator = aten.Generator().manual_seed(rows * width + keys)
     room = 32 * -(-keys // 32) + 16
-    scores = 5 * aten.randn(rows, room, generator=generator)
+    # There is memory for whole registers of rows.
+    scores = (5 * aten.randn(48, room, generator=generator))[:rows]
     counts = aten.randint(0, keys + 1, (rows,), generator=generator)
     counts[-1] = keys
     largest, weights, totals = aten.zeros(rows), aten.zeros(rows, keys), aten.zeros(rows)

@@ -16,9 +16,10 @@ typedef struct {
     uint8_t rows[16];
 } __attribute__((aligned(64))) aten_tile_shapes;
 
-/* Compilers do not know that the registers' loads read memory: an array of a function's own is written
-   when they come. */
+/* Compilers do not know that the registers' loads read memory: what a function writes is there when they
+   come, its own array or all. */
 #define ATEN_IS_READ(array) __asm__ volatile("" : : "m"(array))
+#define ATEN_ARE_WRITTEN() __asm__ volatile("" : : : "memory")
 
 /* Registers get these shapes, and lose what they held. */
 static inline __attribute__((always_inline)) __attribute__((target("amx-tile"))) void

@@ -247,7 +247,7 @@ cdef void _attend_chunk(const Attention* all, Block* block, int64_t begin, float
             totals[index] = 0
         return
     _multiply_keys(all, block, begin, seen, block.scores)
-    if all.registers != NULL and block.count > FEW_ROWS and lanes_of(all) <= WEIGHED_LANES:
+    if all.registers != NULL and block.count > FEW_ROWS:
         _weigh_scores(all, block, begin, seen, gained, largest, totals)
         return
     for index in range(block.count):
@@ -257,13 +257,16 @@ cdef void _attend_chunk(const Attention* all, Block* block, int64_t begin, float
 
 cdef void _weigh_scores(const Attention* all, Block* block, int64_t begin, int64_t seen,
                         float* gained, float* largest, float* totals) noexcept nogil:
-    """Weigh values by scores that have become products, without keeping weights."""
+    """Weigh values by scores that are products of queries and keys."""
     cdef aten_register_scores work
     cdef int64_t index
+    cdef bint ordered
     work.scale = _look_at_scores(all, block, begin, largest)
     work.scores = block.scores
     work.scores_row = all.scores_row
     work.rows = block.count
+    work.steps = (seen + ATEN_STEP_KEYS - 1) // ATEN_STEP_KEYS
+    work.keeps = lanes_of(all) > WEIGHED_LANES
     work.counts = block.counts
     work.largest = block.bases
     work.values = _pack_pairs(all, block, begin, seen)
@@ -271,10 +274,13 @@ cdef void _weigh_scores(const Attention* all, Block* block, int64_t begin, int64
     work.totals = totals
     work.out = gained
     work.out_row = work.width
-    if not all.registers.weigh(&work):
+    ordered = all.registers.weigh(&work)
+    if not ordered and not work.keeps:
         _keep_weights(all, block, seen, work.scale, largest, totals)
-        _multiply_values(all, block, begin, seen, gained)
+        _multiply_values(all, block, begin, seen, 0, gained)
         return
+    if work.keeps:
+        _multiply_values(all, block, begin, seen, WEIGHED_LANES if ordered else 0, gained)
     for index in range(block.count):
         largest[index] *= work.scale
         if largest[index] == -INFINITY and totals[index] != totals[index]:
@@ -447,8 +453,11 @@ cdef void _weigh_values(const Attention* all, Block* block, int64_t begin, int64
     cdef const char* values = keys_at(&all.value, block, begin)
     cdef char* panel = block.values
     cdef aten_panel_tile tile
+    if all.registers != NULL and (block.count > FEW_ROWS or all.sum == NULL):
+        _multiply_values(all, block, begin, seen, 0, gained)
+        return
     if all.registers != NULL:
-        _multiply_values(all, block, begin, seen, gained)
+        _sum_lines(all, block, values, seen, gained)
         return
     if block.count <= FEW_ROWS and all.sum != NULL:
         _sum_values(all, block, values, seen, gained)
@@ -486,18 +495,16 @@ cdef void _weigh_values(const Attention* all, Block* block, int64_t begin, int64
 
 
 cdef void _multiply_values(const Attention* all, Block* block, int64_t begin, int64_t seen,
-                           float* gained) noexcept nogil:
-    """The same by tile registers, or as they would sum it."""
+                           int64_t first, float* gained) noexcept nogil:
+    """The same by tile registers, of columns from `first` on."""
     cdef aten_register_values work
-    if block.count <= FEW_ROWS and all.sum != NULL:
-        _sum_lines(all, block, keys_at(&all.value, block, begin), seen, gained)
-        return
     work.weights = <const char*>block.scores
     work.weights_row = all.scores_row * 4
     work.rows = block.count
     work.steps = (seen + ATEN_STEP_KEYS - 1) // ATEN_STEP_KEYS
     work.values = _pack_pairs(all, block, begin, seen)
     work.width = lanes_of(all)
+    work.first = first
     work.out = gained
     work.out_row = work.width
     all.registers.multiply(&work)

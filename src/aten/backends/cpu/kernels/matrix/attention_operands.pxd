@@ -53,12 +53,13 @@ cdef extern from "attention_registers.h" nogil:
         const char* weights
         int64_t weights_row, rows, steps
         const char* values
-        int64_t width
+        int64_t width, first
         float* out
         int64_t out_row
     ctypedef struct aten_register_scores:
-        const float* scores
-        int64_t scores_row, rows
+        float* scores
+        int64_t scores_row, rows, steps
+        int keeps
         const int64_t* counts
         const float* largest
         float scale

@@ -38,22 +38,24 @@ typedef struct {
 } aten_register_keys;
 
 typedef struct {
-    /* Results of `rows` rows, of `width` columns, a whole number of vectors: weights in `steps` of the
-       keys, values in pairs, whose rows are `width` units. There is memory for 32 rows of weights, and
-       for the values of whole steps. */
+    /* Results of `rows` rows, of `width` columns, a whole number of vectors, from `first` on: weights in
+       `steps` of the keys, values in pairs, whose rows are `width` units. There is memory for 32 rows of
+       weights, and for the values of whole steps. */
     const char *weights;
     int64_t weights_row, rows, steps;
     const char *values;
-    int64_t width;
+    int64_t width, first;
     float *out;
     int64_t out_row;
 } aten_register_values;
 
 typedef struct {
-    /* The same of up to 64 columns from scores, which are read: a row sees the first `counts` of them,
-       and its weights are exp((score - largest) · scale), whose sums go to `totals`. */
-    const float *scores;
-    int64_t scores_row, rows;
+    /* The same of the first 64 columns at most, from scores: a row sees the first `counts` of them, and
+       its weights are exp((score - largest) · scale), whose sums go to `totals`. If they are to be kept,
+       they take the place of scores, zeros in all `steps` where nothing is seen. */
+    float *scores;
+    int64_t scores_row, rows, steps;
+    int keeps;
     const int64_t *counts;
     const float *largest;
     float scale;
@@ -80,7 +82,8 @@ typedef struct {
     void (*split)(float *weights, int64_t count);
     void (*multiply)(const aten_register_values *work);
     void (*sum)(const aten_register_lines *work);
-    /* False where some results are no numbers: only weights that are kept say which of them are. */
+    /* False where some results are no numbers: only weights that are kept say which of them are. Other
+       rows' may be missing then, unless they are kept. */
     int (*weigh)(const aten_register_scores *work);
 } aten_attention_registers;
 
@@ -269,7 +272,7 @@ static TARGET void aten_multiply_values(const aten_register_values *work)
     int64_t row, column, i, place;
     aten_shape_whole_tiles();
     for (row = 0; row < work->rows; row += 32)
-        for (column = 0; column < work->width; column += 32) {
+        for (column = work->first; column < work->width; column += 32) {
             const int64_t count = work->rows - row < 32 ? work->rows - row : 32;
             const int64_t columns = work->width - column < 32 ? work->width - column : 32;
             __mmask16 unordered = 0;
@@ -301,7 +304,7 @@ INLINE __m512 aten_power(__m512 x, float factor)
 
 /* Weights of a step of some rows, and their sums. */
 INLINE void aten_weigh_step(const aten_register_scores *work, int64_t row, int64_t first, int64_t end,
-                            int64_t step, char *weights, __m512 *totals)
+                            int64_t step, char *weights, int64_t weights_row, __m512 *totals)
 {
     const float factor = work->scale * ATEN_LOG2_E;
     const __m512 nothing = _mm512_set1_ps(-__builtin_inff());
@@ -318,14 +321,17 @@ INLINE void aten_weigh_step(const aten_register_scores *work, int64_t row, int64
         low = aten_power(_mm512_sub_ps(low, largest), factor);
         high = aten_power(_mm512_sub_ps(high, largest), factor);
         totals[first] = _mm512_add_ps(_mm512_add_ps(totals[first], low), high);
-        aten_split_step(low, high, weights + first * ATEN_STEP_BYTES);
+        aten_split_step(low, high, weights + first * weights_row);
     }
 }
 
 /* Up to sixteen rows. While registers multiply the weights of a step, vectors find those of the next. */
-INLINE int aten_weigh_rows(const int vectors, const aten_register_scores *work, int64_t row)
+INLINE int aten_weigh_rows(const int vectors, const int keeps, const aten_register_scores *work,
+                           int64_t row)
 {
-    char weights[3][16 * ATEN_STEP_BYTES] __attribute__((aligned(64)));
+    char passing[3][16 * ATEN_STEP_BYTES] __attribute__((aligned(64)));
+    char *kept = (char *)(work->scores + row * work->scores_row);
+    const int64_t weights_row = keeps ? 4 * work->scores_row : ATEN_STEP_BYTES;
     float sums[16 * 64] __attribute__((aligned(64)));
     __m512 totals[16];
     const int64_t count = work->rows - row < 16 ? work->rows - row : 16;
@@ -339,21 +345,22 @@ INLINE int aten_weigh_rows(const int vectors, const aten_register_scores *work, 
     for (i = 0; i < count; i++)
         if (work->counts[row + i] > steps * ATEN_STEP_KEYS)
             steps = (work->counts[row + i] + ATEN_STEP_KEYS - 1) / ATEN_STEP_KEYS;
-    if (count < 16)
-        memset(weights, 0, sizeof weights);
+    if (count < 16 && !keeps)
+        memset(passing, 0, sizeof passing);
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    aten_weigh_step(work, row, 0, count, 0, weights[0], totals);
+#define WEIGHTS(step) (keeps ? kept + (step) * ATEN_STEP_BYTES : passing[(step) % 3])
+    aten_weigh_step(work, row, 0, count, 0, WEIGHTS(0), weights_row, totals);
     if (steps > 1)
-        aten_weigh_step(work, row, 0, count, 1, weights[1], totals);
-    ATEN_IS_READ(weights);
-    _tile_loadd(4, weights[0], ATEN_STEP_BYTES);
-    _tile_loadd(5, weights[0] + 64, ATEN_STEP_BYTES);
+        aten_weigh_step(work, row, 0, count, 1, WEIGHTS(1), weights_row, totals);
+    ATEN_ARE_WRITTEN();
+    _tile_loadd(4, WEIGHTS(0), weights_row);
+    _tile_loadd(5, WEIGHTS(0) + 64, weights_row);
     _tile_loadd(6, values, line);
     for (step = 0; step < steps; step++, values += 16 * line) {
-        const char *next = weights[(step + 1) % 3];
+        const char *next = WEIGHTS(step + 1);
         ATEN_UNROLL for (vector = 0; vector < vectors; vector++) {
             const int64_t first = vector * share < count ? vector * share : count;
             if (vector == 0) {
@@ -375,16 +382,17 @@ INLINE int aten_weigh_rows(const int vectors, const aten_register_scores *work, 
                 else
                     _tile_loadd(7, values + 64 * vector + 64, line);
             } else if (step + 1 < steps) {
-                ATEN_IS_READ(weights);
-                _tile_loadd(4, next, ATEN_STEP_BYTES);
-                _tile_loadd(5, next + 64, ATEN_STEP_BYTES);
+                ATEN_ARE_WRITTEN();
+                _tile_loadd(4, next, weights_row);
+                _tile_loadd(5, next + 64, weights_row);
                 _tile_loadd(6, values + 16 * line, line);
             }
             if (step + 2 < steps)
                 aten_weigh_step(work, row, first, first + share < count ? first + share : count,
-                                step + 2, weights[(step + 2) % 3], totals);
+                                step + 2, WEIGHTS(step + 2), weights_row, totals);
         }
     }
+#undef WEIGHTS
     _tile_stored(0, sums, 256);
     if (vectors > 1)
         _tile_stored(1, sums + 16, 256);
@@ -393,6 +401,9 @@ INLINE int aten_weigh_rows(const int vectors, const aten_register_scores *work, 
     if (vectors > 3)
         _tile_stored(3, sums + 48, 256);
     for (i = 0; i < count; i++) {
+        if (keeps)
+            memset(kept + i * weights_row + steps * ATEN_STEP_BYTES, 0,
+                   (work->steps - steps) * ATEN_STEP_BYTES);
         work->totals[row + i] = _mm512_reduce_add_ps(totals[i]);
         for (vector = 0; vector < vectors; vector++) {
             const __m512 sum = _mm512_load_ps(sums + 64 * i + 16 * vector);
@@ -408,15 +419,17 @@ static TARGET int aten_weigh_scores(const aten_register_scores *work)
     int ordered = 1;
     int64_t row;
     aten_shape_whole_tiles();
-    for (row = 0; row < work->rows && ordered; row += 16)
-        if (work->width > 48)
-            ordered = aten_weigh_rows(4, work, row);
+    for (row = 0; row < work->rows && (ordered || work->keeps); row += 16)
+        if (work->keeps)
+            ordered &= aten_weigh_rows(4, 1, work, row);
+        else if (work->width > 48)
+            ordered = aten_weigh_rows(4, 0, work, row);
         else if (work->width > 32)
-            ordered = aten_weigh_rows(3, work, row);
+            ordered = aten_weigh_rows(3, 0, work, row);
         else if (work->width > 16)
-            ordered = aten_weigh_rows(2, work, row);
+            ordered = aten_weigh_rows(2, 0, work, row);
         else
-            ordered = aten_weigh_rows(1, work, row);
+            ordered = aten_weigh_rows(1, 0, work, row);
     _tile_release();
     return ordered;
 }
