@@ -226,3 +226,27 @@ def test_nothing_is_folded_at_once_whatever_the_other_sizes_are(element, steps):
         assert math.isnan(x.mean().item())
         assert math.isnan(x.var().item())
         assert x.norm().item() == 0
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 8])
+@pytest.mark.parametrize("element", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("name", ["sum", "logsumexp", "var", "softmax"])
+def test_rows_of_few_elements_have_the_same_bits_however_they_lie(name, element, count):
+    """They are folded one element after the other: alone, beside others, with a step, one line."""
+    rows = (3 * aten.randn(100, 2, count)).to(getattr(aten, element))
+    turned = rows.permute(2, 1, 0).contiguous().permute(2, 1, 0)
+    apart = rows.repeat_interleave(3, dim=2)[..., ::3]
+
+    def folded(tensor):
+        return getattr(tensor, name)(-1).to(aten.float64)
+
+    together = folded(rows)
+    for other in (turned, apart, rows.flatten(0, 1).unflatten(0, (100, 2))):
+        assert aten.equal(folded(other).nan_to_num(5), together.nan_to_num(5))
+    for row in range(0, 100, 9):
+        assert aten.equal(folded(rows[row, 1]).nan_to_num(5), together[row, 1].nan_to_num(5))
+    if (name, element) == ("sum", "float32"):
+        total = rows[..., 0].clone()
+        for place in range(1, count):
+            total += rows[..., place]
+        assert aten.equal(together.float(), total)

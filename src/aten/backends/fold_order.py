@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from aten.loops.addressing import indices_of, is_placed, windows_of
 from aten.loops.geometry import Dimension
 from aten.loops.program import FOLDS
 from aten.prims import Graph, Node
+
+# Up to so many elements a row is no vector. It is folded one element after the other, beside other
+# rows.
+_FEW = 8
+# Points enough for the vectors of a loop across them.
+_MANY_POINTS = 64
 
 
 def depending_on_folds(nodes: Sequence[Node]) -> set[int]:
@@ -44,6 +51,23 @@ def folds_rows(
     return any(
         not steps[place] and kept[-1].strides[place] == widths[place] for place in windows_of(graph)
     )
+
+
+def has_few(graph: Graph, reduced: list[Dimension]) -> bool:
+    """Whether there are so few elements under a point that points fill vectors and rows do not."""
+    return math.prod(one.size for one in reduced) <= _FEW and any(
+        node.prim in FOLDS for node in graph.nodes()
+    )
+
+
+def points_of_few(kept: list[Dimension], operands: int) -> list[Dimension]:
+    """The points above rows of few elements: many of them last, for the loop across."""
+    if not kept:
+        return [Dimension(1, [0] * operands)]
+    longest = max(range(len(kept)), key=lambda place: kept[place].size)
+    if kept[-1].size >= min(kept[longest].size, _MANY_POINTS):
+        return kept
+    return [*kept[:longest], *kept[longest + 1 :], kept[longest]]
 
 
 def loop_order(kept: list[Dimension], reduced: list[Dimension], widths: list[int]) -> str:

@@ -20,7 +20,9 @@ from aten.backends.fold_order import (
     depending_on_folds,
     folds_rows,
     following_folds,
+    has_few,
     loop_order,
+    points_of_few,
     writable,
 )
 from aten.backends.memories import Memory, in_order_of, straightened
@@ -271,7 +273,9 @@ class _Builder:
         if folded and not reduced:
             reduced = [Dimension(1, [0] * len(nodes))]
         order = "row"
-        if folded:
+        if folded and has_few(graph, reduced):
+            order, kept = "column", points_of_few(kept, len(nodes))
+        elif folded:
             widths = [node.dtype.itemsize for node in nodes]
             across = self.across or folds_rows(graph, kept, reduced, widths)
             order = "column" if across and kept else loop_order(kept, reduced, widths)

@@ -171,6 +171,14 @@ class KernelEmitter(ScalarEmitter):
         place = self.let(f"getelementptr inbounds i64, ptr {base}, i64 {position}")
         return self.let(f"load i64, ptr {place}, align 8")
 
+    def step(self, base: str, position: int) -> str:
+        """Such a word as the step of a vector loop, in bytes.
+
+        Said to be more than it can be less than: of a plain number the vectorizer would guess that
+        it is 1, and write vectors for that alone.
+        """
+        return self.call("llvm.smax.i64", "i64", self.word(base, position), str(-(1 << 62)))
+
     def pointers(self) -> list[str]:
         """The operands' addresses; what arrives with them is read here, too."""
         program = self.program

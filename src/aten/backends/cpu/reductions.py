@@ -14,7 +14,14 @@ from __future__ import annotations
 
 from aten._core.base.dtypes import DTYPES, dtype
 from aten.backends.cpu.folds import Folder, has_lanes
-from aten.backends.cpu.lanes import FOLDED_BYTES, Part, groups_of, lanes_of, parts_of
+from aten.backends.cpu.lanes import (
+    FOLDED_BYTES,
+    Part,
+    groups_of,
+    is_short,
+    lanes_of,
+    parts_of,
+)
 from aten.backends.cpu.loops import KernelEmitter
 from aten.backends.cpu.scalar import calls_library, memory_type, register_type
 from aten.loops.program import Block, Instruction, Program
@@ -347,7 +354,8 @@ class ColumnSchedule(Schedule):
         self._allocate()
         bases = writer.pointers()
         outer_strides = [writer.word("%s1", place) for place in range(len(operands))]
-        self.inner_strides = [writer.word("%s0", place) for place in range(len(operands))]
+        step = writer.step if self._worth_gathering() else writer.word
+        self.inner_strides = [step("%s0", place) for place in range(len(operands))]
         outer = writer.begin_loop("%n1")
         lines = [
             writer.shifted(base, outer.index, stride)
@@ -367,6 +375,17 @@ class ColumnSchedule(Schedule):
                 self._loop(block, points)
         writer.end_loop(blocks)
         writer.end_loop(outer)
+
+    def _worth_gathering(self) -> bool:
+        """Whether vectors are worth it where neighbouring points lie apart.
+
+        Processors gather no elements of one or two bytes: these are brought one by one, which only
+        much to compute is worth.
+        """
+        apart = [one for one in self.program.operands if one.access == "any"]
+        return all(one.dtype.itemsize >= 4 for one in apart) or not all(
+            is_short(block.instructions) for block in self.program.blocks
+        )
 
     def _allocate(self) -> None:
         for block in self.program.blocks:
