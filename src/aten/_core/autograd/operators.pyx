@@ -25,7 +25,7 @@ from aten._core.base.sizes cimport int_tuple
 from aten._core.dispatch.dispatcher cimport INLINE_ARGUMENTS, Kernel, OpOverload, release
 from aten._core.memory.storage cimport next_birth
 from aten._core.tensor.tensor cimport Tensor
-from aten._core.tensor.tensor_impl cimport TensorImpl, is_view
+from aten._core.tensor.tensor_impl cimport TensorImpl, is_view, part_from_base
 
 cdef extern from "Python.h":
     void own "Py_INCREF"(PyObject*) noexcept
@@ -209,7 +209,7 @@ cdef object _recorded(OpOverload op, Rule rule, uint64_t keys, PyObject** stack,
         return result
     if type(result) is Tensor or isinstance(result, TensorImpl):
         if rule.results <= 1 and not rule.without:
-            _add_result(node, op, stack, <TensorImpl>result)
+            _add_result(node, rule, op, stack, <TensorImpl>result)
             if rule.results:
                 _keep_result(node, rule, <TensorImpl>result)
         else:
@@ -385,6 +385,8 @@ cdef int _add_results(OperatorNode node, Rule rule, OpOverload op, PyObject** st
             tensor = <TensorImpl>results[number]
             if rule.gives_views:
                 tensor.one_of_many = True
+            if rule.gives_own:
+                _settle(op, stack, tensor)
             if (category_of(tensor.dtype_code) >= FLOATING and number not in rule.without
                     and not _is_operand(op, stack, tensor)):
                 node.add_output(tensor)
@@ -393,11 +395,22 @@ cdef int _add_results(OperatorNode node, Rule rule, OpOverload op, PyObject** st
     return _keep_results(node, rule, results)
 
 
-cdef inline int _add_result(OperatorNode node, OpOverload op, PyObject** stack,
+cdef inline int _add_result(OperatorNode node, Rule rule, OpOverload op, PyObject** stack,
                             TensorImpl result) except -1:
+    if rule.gives_own:
+        _settle(op, stack, result)
     if category_of(result.dtype_code) >= FLOATING and not _is_operand(op, stack, result):
         return node.add_output(result)
     return node.describe_output(None)
+
+
+cdef inline void _settle(OpOverload op, PyObject** stack, TensorImpl result) noexcept:
+    """Makes a result that shows a tensor of the kernel's own, which has no graph, one by itself.
+
+    Otherwise a write to it would count as one to that tensor, and what it came from be forgotten.
+    """
+    if is_view(result) and not _is_operand(op, stack, result):
+        part_from_base(result)
 
 
 cdef bint _is_operand(OpOverload op, PyObject** stack, TensorImpl tensor) noexcept:

@@ -42,5 +42,6 @@ cdef class Rule:
     cdef int edge_of[INLINE_ARGUMENTS]  # by position: the edge of its operand, or -1; known with:
     cdef OpOverload owner
     cdef bint gives_views               # several at once; known with the owner
+    cdef bint gives_own                 # nothing that shows an operand; known with the owner
 
     cdef int find_edges(self, OpOverload op) except -1

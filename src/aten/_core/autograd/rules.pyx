@@ -76,6 +76,7 @@ cdef class Rule:
         self.gives_views = (len(returns) == 1 and returns[0].annotation is not None
                             and not returns[0].annotation.is_write
                             and str(returns[0].type).endswith("[]"))
+        self.gives_own = all([one.annotation is None for one in returns])
         for position in range(INLINE_ARGUMENTS):
             self.edge_of[position] = -1
         for place in range(op.tensor_count):
