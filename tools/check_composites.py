@@ -43,6 +43,7 @@ HARMLESS = frozenset(
         "aten._core.tensor.making:tensor_from_buffer",
         "aten._core.tensor.making:whole_of",
         "aten._core.tensor.memory:become",
+        "aten._core.tensor.memory:before_write",
         "aten._core.tensor.memory:check_writable",
         "aten._core.tensor.memory:mark_written",
         "aten._core.tensor.memory:overlaps",

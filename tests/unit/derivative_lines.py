@@ -170,6 +170,7 @@ CALLS = {
     "igamma": (lambda x: _aten.igamma(aten.full_like(x, 1.5), x), _MATRIX),
     "igammac": (lambda x: _aten.igammac(aten.full_like(x, 1.5), x), _MATRIX),
     "log_normal_": (_drawn("log_normal_"), _MATRIX),
+    "masked_fill_.Scalar": (lambda x: (x * 1).masked_fill_(_MASK, 2.0), [numbers(3, 4)]),
     "masked_fill_.Tensor": (_filled("masked_fill_", _MASK), [numbers(3, 4), numbers()]),
     "max_pool3d_with_indices_backward": (
         _largest_of_windows,

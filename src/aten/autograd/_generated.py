@@ -359,6 +359,10 @@ def masked_fill_Scalar_self(gradient: Any, mask: Any) -> Any:
     return ops.aten.masked_fill(gradient, mask, 0)
 
 
+def masked_fill__Scalar_self(gradient: Any, mask: Any) -> Any:
+    return ops.aten.masked_fill(gradient, mask, 0)
+
+
 def fill_Scalar_self(gradient: Any) -> Any:
     return ops.aten.zeros_like(gradient)
 
@@ -1667,6 +1671,9 @@ DERIVATIVES: dict[str, Any] = {
     ), (), ()),
     'masked_fill.Scalar': ((
         (('self',), ('gradient', 'mask'), masked_fill_Scalar_self, 'masked_fill', ('gradient', 'mask', '0')),
+    ), (), ()),
+    'masked_fill_.Scalar': ((
+        (('self',), ('gradient', 'mask'), masked_fill__Scalar_self, 'masked_fill', ('gradient', 'mask', '0')),
     ), (), ()),
     'fill.Scalar': ((
         (('self',), ('gradient',), fill_Scalar_self, 'zeros_like', ('gradient',)),

@@ -98,7 +98,7 @@ def _positions(op: OpOverload) -> dict[str, int]:
 
 def _written(op: OpOverload, title: str, rows: Any, in_place: bool) -> Rule:
     if rows is None:
-        return Rule(title, None, in_place=in_place)
+        return _cutting(title, in_place)
     if isinstance(rows, str):
         return Rule(title, [], missing="there is none")
     listed, without, kept = rows
@@ -201,7 +201,7 @@ def _derived(op: OpOverload, title: str, functional: str, in_place: bool) -> Rul
         through = _definition(op)
         return Rule(title, [], through=through, missing=None if through else "it has no definition")
     if _gives_steps(source):
-        return Rule(title, None, in_place=in_place)
+        return _cutting(title, in_place)
     positions = _positions(op)
     formulas: list[Formula] = []
     try:
@@ -212,6 +212,17 @@ def _derived(op: OpOverload, title: str, functional: str, in_place: bool) -> Rul
     except NoDerivativeError as error:
         return Rule(title, [], missing=f"there is no rule for prims.{error}", in_place=in_place)
     return _rule(title, formulas, in_place)
+
+
+def _cutting(title: str, in_place: bool) -> Rule:
+    """The rule of an operator through which no gradients go.
+
+    Where it writes, those of what it writes to become zero.
+    """
+    if not in_place:
+        return Rule(title, None)
+    zeros = Formula((0,), _zeros, (codes.GRADIENTS,))
+    return Rule(title, [zeros], in_place=True, ends=True)
 
 
 def _gives_steps(op: OpOverload) -> bool:

@@ -351,7 +351,7 @@ def _in_place(op: OpOverload) -> Callable[..., Tensor]:
     base = operator(op.entry.base)
 
     def write_in_place(self: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
-        result = base(self, *arguments, **keywords)
+        result = base(memory.before_write(self), *arguments, **keywords)
         if result.shape != self.shape:
             raise RuntimeError(
                 f"{op.name}: output with shape {list(self.shape)} doesn't match the result's "

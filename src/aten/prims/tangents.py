@@ -73,7 +73,8 @@ PARTIALS: dict[str, Callable[..., Partials]] = {
     "add": lambda r, a, b: (1, 1),
     "sub": lambda r, a, b: (1, -1),
     "mul": lambda r, a, b: (b, a),
-    "div": lambda r, a, b: (1 / b, -r / b),
+    # Not by the result, which others may write to: quotients are often changed in place.
+    "div": lambda r, a, b: (1 / b, -a / b / b),
     "fma": lambda r, a, b, c: (b, a, 1),
     "neg": lambda r, a: (-1,),
     "abs": _abs,

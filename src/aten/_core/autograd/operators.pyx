@@ -62,7 +62,7 @@ cdef class RecordingKernel(Kernel):
         rule = <Rule>op.derivative
         if rule.through is not None:
             return rule.through.call(op, keys, stack)
-        if not _any_wanted(op, stack, &lists):
+        if not _any_wanted(op, stack, &lists) or rule.in_place and not _is_reached(rule, stack):
             if rule.in_place:
                 _check_writable(op, <TensorImpl>stack[0])
             return _below(op, keys, stack)
@@ -144,6 +144,14 @@ cdef inline bint _any_wanted(OpOverload op, PyObject** stack, bint* lists):
                 if isinstance(one, TensorImpl):
                     wanted |= takes_gradients(<TensorImpl>one)
     return wanted
+
+
+cdef bint _is_reached(Rule rule, PyObject** stack):
+    """Whether gradients come to what is written to, and go on from there."""
+    cdef TensorImpl written = <TensorImpl>stack[0]
+    if category_of(written.dtype_code) < FLOATING:
+        return False
+    return not rule.ends or takes_gradients(written)
 
 
 cdef object _cut(OpOverload op, Rule rule, uint64_t keys, PyObject** stack):

@@ -31,6 +31,7 @@ cdef class Rule:
     cdef readonly frozenset without
     cdef readonly bint in_place
     cdef readonly bint refuses
+    cdef readonly bint ends
     cdef readonly frozenset keeps       # positions whose value before a write formulas need
     cdef tuple slots                    # positions that formulas read, in the order of what is saved
     cdef int slot_count

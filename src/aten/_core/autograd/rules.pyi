@@ -41,4 +41,5 @@ class Rule:
         in_place: bool = False,
         refuses: bool = False,
         keeps: frozenset[int] = ...,
+        ends: bool = False,
     ) -> None: ...

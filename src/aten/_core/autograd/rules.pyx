@@ -36,12 +36,13 @@ cdef class Rule:
 
     `title` is what its nodes are called. `through` runs it, recording what it calls, where there is
     one. `formulas` is None where the operator cuts the way, and empty with `missing` where nobody
-    has said how to go back. `without` numbers results that have no gradients.
+    has said how to go back. `without` numbers results that have no gradients. With `ends` what is
+    written does not depend on what was there, nor on other operands, as far as gradients go.
     """
 
     def __init__(self, str title, list formulas, Kernel through=None, str missing=None,
                  frozenset without=frozenset(), bint in_place=False, bint refuses=False,
-                 frozenset keeps=frozenset()):
+                 frozenset keeps=frozenset(), bint ends=False):
         self.title = title
         self.formulas = formulas
         self.through = through
@@ -50,6 +51,7 @@ cdef class Rule:
         self.in_place = in_place
         self.refuses = refuses
         self.keeps = keeps
+        self.ends = ends
         codes = {code for formula in formulas or () for code in formula.sources}
         self.slots = tuple(sorted(code for code in codes if code < GRADIENTS))
         self.slot_count = <int>len(self.slots)

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from aten._core.base.dtypes cimport category_of, item_size
-from aten._core.base.keys cimport local_state, bits_of_one_tensor
+from aten._core.base.keys cimport NO_GRAD, local_state, bits_of_one_tensor
 from aten._core.base.sizes cimport MAXIMUM_DIMS, int_tuple, read_sizes
 from aten._core.base.strides cimport contiguous_strides, is_dense, storage_extent
 from aten._core.memory.storage cimport (Storage, VersionCounter, allocate, copy_opaque,
@@ -250,6 +250,16 @@ def count_apart(Tensor tensor not None):
     cdef VersionCounter versions = VersionCounter.__new__(VersionCounter)
     set_versions(tensor, <PyObject*>versions)
     return tensor
+
+
+def before_write(TensorImpl tensor not None):
+    """`tensor`, for an operator whose result is then written to it.
+
+    A copy where gradients are recorded through it: formulas read it after the write.
+    """
+    if local_state().no_gradients & NO_GRAD or not tensor.requires_grad:
+        return tensor
+    return tensor.clone()
 
 
 def write_out(str name, Tensor out not None, Tensor result not None, copy):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aten._core.dispatch.functions import forwards
 from aten._core.tensor.tensor import Tensor
+from aten.grad_mode import no_grad
 from aten.registry import ops
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
@@ -22,6 +23,12 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
                 [0, 0, 1]])
     """
     return ops.aten.one_hot(tensor, num_classes)
+
+
+def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scales the rows in question down, which gradients know nothing of."""
+    with no_grad():
+        ops.aten.embedding_renorm_(weight, indices, max_norm, norm_type)
 
 
 @forwards("embedding(weight, input, -1, scale_grad_by_freq, sparse)")
@@ -52,7 +59,7 @@ def embedding(
             raise AssertionError(f"embedding: padding_idx {padding_idx} is not one of {rows} rows")
         padding_idx += rows if padding_idx < 0 else 0
     if max_norm is not None:
-        ops.aten.embedding_renorm_(weight, input, max_norm, norm_type)
+        _renormalize(weight, input, max_norm, norm_type)
     return ops.aten.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
@@ -108,7 +115,7 @@ def embedding_bag(
     elif offsets is None or offsets.dim() != 1:
         raise ValueError("embedding_bag: a vector of indices needs a vector of offsets")
     if max_norm is not None:
-        ops.aten.embedding_renorm_(weight, input, max_norm, norm_type)
+        _renormalize(weight, input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             f"embedding_bag: per_sample_weights are for mode 'sum' only, not {mode!r}"

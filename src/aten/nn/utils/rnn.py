@@ -52,8 +52,9 @@ def pad_sequence(
     first = listed[0]
     longest = max(one.shape[0] for one in listed)
     padded = first.new_full((len(listed), longest, *first.shape[1:]), padding_value)
-    for row, one in zip(padded, listed, strict=True):
-        count = one.shape[0]
+    for number, one in enumerate(listed):
+        # Rows of an iteration are views made together, which are not written to.
+        row, count = padded[number], one.shape[0]
         place = row[:count] if padding_side == "right" else row[longest - count :]
         if place.shape != one.shape:
             raise RuntimeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from aten._core.base.dtypes import DTYPES
+from aten._core.tensor.memory import before_write
 from aten._core.tensor.promotion import result_type
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op
@@ -58,7 +59,7 @@ def float_power(self: Tensor | Number, exponent: Tensor | Number) -> Tensor:
 @op("float_power_")
 def float_power_in_place(self: Tensor, exponent: Tensor | Number) -> Tensor:
     """Raises RuntimeError unless the base has the result's dtype."""
-    result: Tensor = ops.aten.float_power(self, exponent)
+    result: Tensor = ops.aten.float_power(before_write(self), exponent)
     if result.dtype is not self.dtype:
         raise RuntimeError(
             f"float_power_: the base has dtype {self.dtype.scalar_type_name}, but the result has "

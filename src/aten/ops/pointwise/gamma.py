@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from aten._core.base.dtypes import get_default_dtype
+from aten._core.tensor.memory import before_write
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op
 from aten.ops.pointwise.stepwise import as_float64, in_float64, is_any, iterated
@@ -117,7 +118,7 @@ def polygamma(n: int, self: Tensor) -> Tensor:
 @op("polygamma_")
 def polygamma_in_place(self: Tensor, n: int) -> Tensor:
     """Raises RuntimeError where `self` holds integers."""
-    result: Tensor = ops.aten.polygamma.default(n, self)
+    result: Tensor = ops.aten.polygamma.default(n, before_write(self))
     if not self.dtype.is_floating_point:
         raise RuntimeError(
             f"polygamma_: result type {result.dtype.scalar_type_name} can't be cast to the desired "

@@ -7,7 +7,7 @@ import math
 from aten._core.base.dtypes import DTYPES
 from aten._core.random.generator import Generator
 from aten._core.tensor.making import has_data
-from aten._core.tensor.memory import check_writable, write_outs
+from aten._core.tensor.memory import before_write, check_writable, write_outs
 from aten._core.tensor.tensor import Tensor
 from aten.ops.definition import op, operation_type
 from aten.ops.requirements import refusal
@@ -186,7 +186,7 @@ def rrelu_with_noise_(
     check_writable(self)
     check_writable(noise)
     found, slopes = ops.aten.rrelu_with_noise_functional(
-        self, noise, lower, upper, training, generator
+        before_write(self), noise, lower, upper, training, generator
     )
     if not training:
         return self.copy_(found)
