@@ -15,6 +15,7 @@ from aten._core.dispatch.fast_path import FastPath
 from aten._core.dispatch.forwarding import ForwardingKernel
 from aten._core.views import derived_views
 from aten.backends.cpu.kernels.filling import drawing, sequences
+from aten.backends.cpu.kernels.folding import channel_norms
 from aten.backends.cpu.kernels.fourier import spectra
 from aten.backends.cpu.kernels.indexing import elements, scattering
 from aten.backends.cpu.kernels.indexing.bags import BagsKernel
@@ -196,6 +197,7 @@ _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(joining.NAMES, _join),
     **dict.fromkeys(scattering.NAMES, _scatter),
     **dict.fromkeys(small_spectra.NAMES, _small_spectra),
+    **{name: _of_kind(kind) for name, kind in channel_norms.KINDS.items()},
     **dict.fromkeys(pooling_calls.KINDS, _pool),
     "grid_sampler": _grid_sampler,
     **dict.fromkeys(polynomials.NAMES, _polynomial),
