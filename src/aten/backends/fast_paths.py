@@ -31,7 +31,7 @@ from aten.backends.cpu.kernels.moving.conversion import (
     ReorderKernel,
 )
 from aten.backends.cpu.kernels.pointwise import polynomials
-from aten.backends.cpu.kernels.windows import pooling_calls, sampling_calls
+from aten.backends.cpu.kernels.windows import named_convolutions, pooling_calls, sampling_calls
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.operators.lapack import address_of
 from aten.registry import operator
@@ -198,6 +198,9 @@ _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(scattering.NAMES, _scatter),
     **dict.fromkeys(small_spectra.NAMES, _small_spectra),
     **{name: _of_kind(kind) for name, kind in channel_norms.KINDS.items()},
+    **dict.fromkeys(
+        named_convolutions.NAMES, _of_kind(named_convolutions.NamedConvolutionKernel)
+    ),
     **dict.fromkeys(pooling_calls.KINDS, _pool),
     "grid_sampler": _grid_sampler,
     **dict.fromkeys(polynomials.NAMES, _polynomial),
