@@ -31,7 +31,12 @@ from aten.backends.cpu.kernels.moving.conversion import (
     ReorderKernel,
 )
 from aten.backends.cpu.kernels.pointwise import polynomials
-from aten.backends.cpu.kernels.windows import named_convolutions, pooling_calls, sampling_calls
+from aten.backends.cpu.kernels.windows import (
+    named_convolutions,
+    pooling_calls,
+    resampling_calls,
+    sampling_calls,
+)
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.operators.lapack import address_of
 from aten.registry import operator
@@ -156,6 +161,22 @@ def _pool(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Ker
     return pooling_calls.PoolKernel(native, prepared, arguments, replaced, operator, otherwise)
 
 
+def _resize(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel) -> FastPath:
+    # Only who resizes needs what is behind it.
+    from aten.backends.cpu.operators.windows.upsample import prepared
+
+    arguments = len(op._schema.arguments)
+    return resampling_calls.ResizeKernel(native, prepared, arguments, replaced, operator, otherwise)
+
+
+def _resize_by_factors(
+    op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel
+) -> FastPath:
+    rank = int(op.name.removesuffix("_aa")[-2])
+    target = operator(f"aten::{op.name}")
+    return resampling_calls.SizeKernel(target, rank, replaced, operator, otherwise)
+
+
 def _grid_sampler(
     op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel
 ) -> FastPath:
@@ -198,10 +219,10 @@ _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(scattering.NAMES, _scatter),
     **dict.fromkeys(small_spectra.NAMES, _small_spectra),
     **{name: _of_kind(kind) for name, kind in channel_norms.KINDS.items()},
-    **dict.fromkeys(
-        named_convolutions.NAMES, _of_kind(named_convolutions.NamedConvolutionKernel)
-    ),
+    **dict.fromkeys(named_convolutions.NAMES, _of_kind(named_convolutions.NamedConvolutionKernel)),
     **dict.fromkeys(pooling_calls.KINDS, _pool),
+    **dict.fromkeys(resampling_calls.NAMES, _resize),
+    "resize_by_factors": _resize_by_factors,
     "grid_sampler": _grid_sampler,
     **dict.fromkeys(polynomials.NAMES, _polynomial),
     **dict.fromkeys(sampling_calls.NAMES, _of_kind(sampling_calls.SampleKernel)),

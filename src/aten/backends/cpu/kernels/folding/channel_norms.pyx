@@ -8,10 +8,11 @@ processor; on the numbers of a channel the rest is a loop. Operands are float32 
 
 from cpython.object cimport PyObject
 from libc.math cimport NAN
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64
+from aten._core.base.keys cimport DispatchKeySet
 from aten._core.base.sizes cimport MAXIMUM_DIMS
 from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.dispatch.fast_path cimport FastPath
@@ -21,6 +22,7 @@ from aten._core.tensor.tensor cimport Tensor
 from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, data_pointer, is_lazy)
 
 from aten._core.base.device import MEMORY_FORMATS
+from aten._core.base.keys import DispatchKey
 
 cdef extern from "Python.h":
     bint PyFloat_CheckExact(PyObject*) noexcept
@@ -42,6 +44,8 @@ cdef enum:
     EPS = 7
     ARGUMENTS = 8
 
+# Of tensors whose sizes may be symbols, which views are to be made of.
+cdef uint64_t PYTHON = (<DispatchKeySet>DispatchKeySet(DispatchKey.Python)).bits
 cdef object _ONE = 1
 cdef object _ROW_MAJOR = MEMORY_FORMATS["contiguous_format"]
 # The dimensions besides the channels', by rank.
@@ -314,7 +318,7 @@ cdef class NormOfInstancesKernel(FastPath):
         cdef TensorImpl input = <TensorImpl>stack[INPUT]
         cdef int64_t samples
         cdef int dim, place
-        if (input.rank < 2 or stack[TRAINING] != Py_True
+        if (input.rank < 2 or input.keys & PYTHON or stack[TRAINING] != Py_True
                 or stack[RUNNING_MEAN] != <PyObject*>None
                 or stack[RUNNING_VAR] != <PyObject*>None):
             return None
