@@ -17,7 +17,7 @@ from aten._core.views import derived_views
 from aten.backends.cpu.kernels.filling import drawing, sequences
 from aten.backends.cpu.kernels.folding import channel_norms
 from aten.backends.cpu.kernels.fourier import spectra
-from aten.backends.cpu.kernels.indexing import elements, scattering
+from aten.backends.cpu.kernels.indexing import binning, elements, scattering, searching
 from aten.backends.cpu.kernels.indexing.bags import BagsKernel
 from aten.backends.cpu.kernels.indexing.weighing import CrossEntropyKernel
 from aten.backends.cpu.kernels.matrix import small_matrices, small_spectra
@@ -30,7 +30,7 @@ from aten.backends.cpu.kernels.moving.conversion import (
     CopyKernel,
     ReorderKernel,
 )
-from aten.backends.cpu.kernels.pointwise import polynomials
+from aten.backends.cpu.kernels.pointwise import divisors, polynomials
 from aten.backends.cpu.kernels.windows import (
     named_convolutions,
     pooling_calls,
@@ -230,6 +230,9 @@ _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(sequences.NAMES, _of_kind(sequences.SequenceKernel)),
     **dict.fromkeys(sequences.TRIANGLES, _of_kind(sequences.TriangleKernel)),
     "cross": _of_kind(CrossKernel),
+    **{name: _of_kind(kind) for name, kind in binning.KINDS.items()},
+    **dict.fromkeys(searching.NAMES, _of_kind(searching.SearchKernel)),
+    **dict.fromkeys(divisors.NAMES, _of_kind(divisors.DivisorKernel)),
     **dict.fromkeys(drawing.NAMES, _of_kind(drawing.DrawKernel)),
     **dict.fromkeys(elements.NAMES, _of_kind(elements.ElementKernel)),
     **dict.fromkeys(small_matrices.NAMES, _of_kind(small_matrices.SmallMatrixKernel)),
