@@ -24,6 +24,7 @@ from aten.backends.cpu.kernels.matrix import small_matrices, small_spectra
 from aten.backends.cpu.kernels.matrix.composite_products import LinearKernel, MatmulKernel
 from aten.backends.cpu.kernels.matrix.cross_products import CrossKernel
 from aten.backends.cpu.kernels.moving import joining, rearranging
+from aten.backends.cpu.kernels.moving.block_diagonals import BlockDiagonalKernel
 from aten.backends.cpu.kernels.moving.conversion import (
     ConvertedCopyKernel,
     ConvertKernel,
@@ -229,6 +230,8 @@ _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(rearranging.NAMES, _of_kind(rearranging.RearrangeKernel)),
     **dict.fromkeys(sequences.NAMES, _of_kind(sequences.SequenceKernel)),
     **dict.fromkeys(sequences.TRIANGLES, _of_kind(sequences.TriangleKernel)),
+    **dict.fromkeys(sequences.BETWEEN, _of_kind(sequences.BetweenKernel)),
+    "block_diag": _of_kind(BlockDiagonalKernel),
     "cross": _of_kind(CrossKernel),
     **{name: _of_kind(kind) for name, kind in binning.KINDS.items()},
     **dict.fromkeys(searching.NAMES, _of_kind(searching.SearchKernel)),

@@ -167,7 +167,7 @@ cdef class ChannelNormKernel(FastPath):
         given[1] = <PyObject*>(<object>_FOLDED[channels.input.rank])
         given[2] = <PyObject*>correction
         given[3] = Py_False
-        var, mean = <tuple?>self.moments.call_stack(given)
+        var, mean = self.moments.call_stack(given)
         return mean, var
 
     cdef Tensor deviation(self, Channels channels, Tensor var):
@@ -292,7 +292,7 @@ cdef class NormOfBatchKernel(FastPath):
     cdef object ordinary(self, PyObject** stack):
         if (<TensorImpl>stack[INPUT]).count == 0:
             return None
-        return (<tuple?>self.norm.call_stack(stack))[0]
+        return self.norm.call_stack(stack)[0]
 
 
 cdef class NormOfInstancesKernel(FastPath):
@@ -333,7 +333,7 @@ cdef class NormOfInstancesKernel(FastPath):
         bias = self.repeated(stack[BIAS], shape)
         given[INPUT], given[WEIGHT] = <PyObject*>rows, <PyObject*>weight
         given[BIAS] = <PyObject*>bias
-        out = (<tuple?>self.norm.call_stack(given))[0]
+        out = self.norm.call_stack(given)[0]
         return _with(self.view, <PyObject*>out, shape)
 
     cdef object repeated(self, PyObject* numbers, tuple shape):
