@@ -172,6 +172,11 @@ POINTS = {"x": normal(1, 3, 8, 8), "grid": normal(1, 4, 4, 2)}
 SAMPLE = "lib.nn.functional.grid_sample(x, grid, align_corners=False)"
 NUMBERS = {"i": Operand((4,), "int64", "integers", 5)}
 THREES = {"a": normal(4, 3), "b": normal(4, 3)}
+CHANNELS = {**IMAGES, "weight": normal(3), "bias": normal(3), "mean": normal(3), "var": positive(3)}
+SPREADING = {**IMAGES, "weight": normal(3, 2, 3, 3)}
+BATCH_NORM = "lib.nn.functional.batch_norm(x, mean, var, weight, bias, True)"
+COLUMNS = {"x": normal(1, 12, 49)}
+WHOLE = {"i": Operand((4,), "int64", "integers", 50), "j": Operand((4,), "int64", "integers", 50)}
 
 # What moves, samples and pools elements, where other libraries do more per call, too.
 HEAVIER = [
@@ -189,6 +194,20 @@ HEAVIER = [
     Case("grid_sample 8×8", SAMPLE, POINTS),
     Case("unfold 8×8", "lib.nn.functional.unfold(x, 2)", IMAGES),
     Case("pixel_unshuffle 8×8", "lib.nn.functional.pixel_unshuffle(x, 2)", IMAGES),
+    Case("batch_norm in training", BATCH_NORM, CHANNELS, checked=False),
+    Case("instance_norm", "lib.nn.functional.instance_norm(x)", IMAGES),
+    Case("conv_transpose2d 8×8", "lib.nn.functional.conv_transpose2d(x, weight)", SPREADING),
+    Case("interpolate, nearest", "lib.nn.functional.interpolate(x, scale_factor=2)", IMAGES),
+    Case(
+        "interpolate, bilinear",
+        "lib.nn.functional.interpolate(x, (16, 16), mode='bilinear')",
+        IMAGES,
+    ),
+    Case("fold 8×8", "lib.nn.functional.fold(x, (8, 8), 2)", COLUMNS),
+    Case("scatter_reduce, mean", "a.scatter_reduce(0, j, b, 'mean')", SPREAD),
+    Case("histc", "lib.histc(a, 10)", VECTOR),
+    Case("bucketize", "lib.bucketize(a, b)", VECTOR, checked=False),
+    Case("lcm", "lib.lcm(i, j)", WHOLE),
     Case("cross", "lib.linalg.cross(a, b)", THREES),
     Case("triu_indices", "lib.triu_indices(4, 4)", THREES),
 ]

@@ -69,6 +69,7 @@ SAMPLES: dict[str, tuple[Callable[[], tuple[Any, ...]], ...]] = {
         )
         for name in ("max_pool2d", "avg_pool2d", "_adaptive_avg_pool2d")
     },
+    "col2im": (lambda: (matrix(4, 9), (2, 2), (2, 2), (1, 1), (1, 1), (1, 1)),),
     "linear": (
         lambda: (matrix(), matrix(5, 4)),
         lambda: (matrix(), matrix(5, 4), matrix(5)),
@@ -253,11 +254,13 @@ def bits(tensor: Any) -> bytes:
 
 
 def inner_operators(op: Any, arguments: Callable[[], Arguments]) -> set[str]:
-    """The operators that the general way calls."""
+    """The operators that the general way calls, but those for what it keeps from call to call."""
     lines: list[str] = []
-    positional, keywords = arguments()
-    with trace_dispatch(lines):
-        op(*positional, **keywords)
+    for _ in range(2):
+        lines.clear()
+        positional, keywords = arguments()
+        with trace_dispatch(lines):
+            op(*positional, **keywords)
     named = {re.match(r"\s*(?:aten::)?(\S+)  ", line) for line in lines if line.startswith(" ")}
     return {found[1] for found in named if found}
 

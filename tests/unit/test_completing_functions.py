@@ -18,6 +18,15 @@ from aten.utils._python_dispatch import TorchDispatchMode
 
 X = aten.randn(3, 4, generator=aten.Generator().manual_seed(0))
 WHOLE = aten.tensor([0, 2, 1])
+# Two samples of three channels: of several pixels, of one, of none; and one of one pixel.
+IMAGES = aten.randn(2, 3, 2, 2, generator=aten.Generator().manual_seed(1))
+INPUTS = (IMAGES, IMAGES[..., :1, :1], IMAGES[..., :0], IMAGES[:1, ..., :1, :1], IMAGES[0, 0], X[0])
+STATISTICS = {
+    "running_mean": (X[:, 0], None, X[0]),
+    "running_var": (X[:, 1].abs(), None, X[0]),
+    "weight": (None, X[:, 2], X[0]),
+    "bias": (None, X[:, 3]),
+}
 MODES = {"inplace": (False, True, 1, None)}
 # By function, what its parameters are given: the first is for all of them, others one by one.
 GIVEN: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -45,6 +54,27 @@ GIVEN: dict[str, dict[str, tuple[Any, ...]]] = {
         "normalized_shape": ((4,), [4], (3, 4), (3,)),
         "weight": (None, X[0]),
         "bias": (None, X[1]),
+        "eps": (1e-5, 0.1),
+    },
+    "batch_norm": {
+        "input": INPUTS,
+        **STATISTICS,
+        "training": (True, False, None),
+        "momentum": (0.1, 1, "1"),
+        "eps": (1e-5, 0.1),
+    },
+    "instance_norm": {
+        "input": INPUTS,
+        **STATISTICS,
+        "use_input_stats": (True, False, None),
+        "momentum": (0.1, 1, "1"),
+        "eps": (1e-5, 0.1),
+    },
+    "group_norm": {
+        "input": INPUTS,
+        "num_groups": (3, 1, 2, 0, 99),
+        "weight": (None, X[:, 2], X[0]),
+        "bias": (None, X[:, 3]),
         "eps": (1e-5, 0.1),
     },
     "rms_norm": {
@@ -150,7 +180,7 @@ def outcome(function: Any, args: Any, kwargs: Any) -> Any:
             made = function(*positional, **named)
         except Exception as error:
             return type(error), str(error)
-    after = [one.tolist() for one in positional if isinstance(one, aten.Tensor)]
+    after = [repr(one.tolist()) for one in positional if isinstance(one, aten.Tensor)]
     words = [str(one.message) for one in warned]
     node = type(made.grad_fn).__name__ if made.requires_grad else None
     return made.dtype, made.stride(), repr(made.tolist()), node, after, words

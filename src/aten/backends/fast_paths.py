@@ -15,22 +15,29 @@ from aten._core.dispatch.fast_path import FastPath
 from aten._core.dispatch.forwarding import ForwardingKernel
 from aten._core.views import derived_views
 from aten.backends.cpu.kernels.filling import drawing, sequences
+from aten.backends.cpu.kernels.folding import channel_norms
 from aten.backends.cpu.kernels.fourier import spectra
-from aten.backends.cpu.kernels.indexing import elements, scattering
+from aten.backends.cpu.kernels.indexing import binning, elements, scattering, searching
 from aten.backends.cpu.kernels.indexing.bags import BagsKernel
 from aten.backends.cpu.kernels.indexing.weighing import CrossEntropyKernel
 from aten.backends.cpu.kernels.matrix import small_matrices, small_spectra
 from aten.backends.cpu.kernels.matrix.composite_products import LinearKernel, MatmulKernel
 from aten.backends.cpu.kernels.matrix.cross_products import CrossKernel
 from aten.backends.cpu.kernels.moving import joining, rearranging
+from aten.backends.cpu.kernels.moving.block_diagonals import BlockDiagonalKernel
 from aten.backends.cpu.kernels.moving.conversion import (
     ConvertedCopyKernel,
     ConvertKernel,
     CopyKernel,
     ReorderKernel,
 )
-from aten.backends.cpu.kernels.pointwise import polynomials
-from aten.backends.cpu.kernels.windows import pooling_calls, sampling_calls
+from aten.backends.cpu.kernels.pointwise import divisors, polynomials
+from aten.backends.cpu.kernels.windows import (
+    named_convolutions,
+    pooling_calls,
+    resampling_calls,
+    sampling_calls,
+)
 from aten.backends.cpu.kernels.windows.convolution_calls import ConvolutionKernel
 from aten.backends.cpu.operators.lapack import address_of
 from aten.registry import operator
@@ -155,6 +162,22 @@ def _pool(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Ker
     return pooling_calls.PoolKernel(native, prepared, arguments, replaced, operator, otherwise)
 
 
+def _resize(op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel) -> FastPath:
+    # Only who resizes needs what is behind it.
+    from aten.backends.cpu.operators.windows.upsample import prepared
+
+    arguments = len(op._schema.arguments)
+    return resampling_calls.ResizeKernel(native, prepared, arguments, replaced, operator, otherwise)
+
+
+def _resize_by_factors(
+    op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel
+) -> FastPath:
+    rank = int(op.name.removesuffix("_aa")[-2])
+    target = operator(f"aten::{op.name}")
+    return resampling_calls.SizeKernel(target, rank, replaced, operator, otherwise)
+
+
 def _grid_sampler(
     op: OpOverload, native: str, replaced: tuple[str, ...], otherwise: Kernel
 ) -> FastPath:
@@ -196,14 +219,23 @@ _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(joining.NAMES, _join),
     **dict.fromkeys(scattering.NAMES, _scatter),
     **dict.fromkeys(small_spectra.NAMES, _small_spectra),
+    **{name: _of_kind(kind) for name, kind in channel_norms.KINDS.items()},
+    **dict.fromkeys(named_convolutions.NAMES, _of_kind(named_convolutions.NamedConvolutionKernel)),
     **dict.fromkeys(pooling_calls.KINDS, _pool),
+    **dict.fromkeys(resampling_calls.NAMES, _resize),
+    "resize_by_factors": _resize_by_factors,
     "grid_sampler": _grid_sampler,
     **dict.fromkeys(polynomials.NAMES, _polynomial),
     **dict.fromkeys(sampling_calls.NAMES, _of_kind(sampling_calls.SampleKernel)),
     **dict.fromkeys(rearranging.NAMES, _of_kind(rearranging.RearrangeKernel)),
     **dict.fromkeys(sequences.NAMES, _of_kind(sequences.SequenceKernel)),
     **dict.fromkeys(sequences.TRIANGLES, _of_kind(sequences.TriangleKernel)),
+    **dict.fromkeys(sequences.BETWEEN, _of_kind(sequences.BetweenKernel)),
+    "block_diag": _of_kind(BlockDiagonalKernel),
     "cross": _of_kind(CrossKernel),
+    **{name: _of_kind(kind) for name, kind in binning.KINDS.items()},
+    **dict.fromkeys(searching.NAMES, _of_kind(searching.SearchKernel)),
+    **dict.fromkeys(divisors.NAMES, _of_kind(divisors.DivisorKernel)),
     **dict.fromkeys(drawing.NAMES, _of_kind(drawing.DrawKernel)),
     **dict.fromkeys(elements.NAMES, _of_kind(elements.ElementKernel)),
     **dict.fromkeys(small_matrices.NAMES, _of_kind(small_matrices.SmallMatrixKernel)),

@@ -4,7 +4,10 @@ from typing import Any, TypeVar
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def forwards(
-    call: str, *given: str, alike: tuple[str, str] | tuple[()] = ()
+    call: str,
+    *given: str,
+    alike: tuple[str, str] | tuple[()] = (),
+    several: str | None = None,
 ) -> Callable[[_Function], _Function]: ...
 
 class CompletingFunction:

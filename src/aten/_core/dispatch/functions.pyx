@@ -42,17 +42,18 @@ cdef enum:
     MAXIMUM_PARAMETERS = 16
 
 
-def forwards(str call not None, *given, alike=()):
+def forwards(str call not None, *given, alike=(), several=None):
     """Says that a function calls an operator, as written: "embedding(weight, input, -1, sparse)".
 
     Arguments are parameters of the function, integers or None, True, False. That is what the
     function does wherever all its other parameters are left at their defaults, those in `given`
-    are not None, and the two in `alike`, where there are some, are tensors of the same sizes; it
-    serves every other call itself.
+    are not None, the two in `alike`, where there are some, are tensors of the same sizes, and the one
+    that `several` names is a tensor of images, each of several pixels; it serves every other call
+    itself.
     """
 
     def mark(function):
-        function.forwarded = (call, given, alike)
+        function.forwarded = (call, given, alike, several)
         return function
 
     return mark
@@ -72,8 +73,10 @@ cdef class _Forwarding:
     cdef bint is_handed_on[MAXIMUM_PARAMETERS]
     cdef bint has_to_be_given[MAXIMUM_PARAMETERS]
     cdef int alike[2]                               # parameters; or -1
+    cdef int several                                # the same
 
-    def __init__(self, function, str call not None, tuple given not None, tuple alike not None):
+    def __init__(self, function, str call not None, tuple given not None, tuple alike not None,
+                 str several):
         cdef Py_ssize_t place
         code = function.__code__
         operator, _, arguments = call.removesuffix(")").partition("(")
@@ -101,6 +104,7 @@ cdef class _Forwarding:
         self.alike[0] = self.alike[1] = -1
         if alike:
             self.alike[0], self.alike[1] = map(self.names.index, alike)
+        self.several = -1 if several is None else self.names.index(several)
 
     cdef bint arrange(self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames,
                       PyObject** arranged) noexcept:
@@ -127,6 +131,8 @@ cdef class _Forwarding:
                 return False
         if self.alike[0] >= 0 and not _have_same_sizes(values[self.alike[0]],
                                                        values[self.alike[1]]):
+            return False
+        if self.several >= 0 and not _has_several_pixels(values[self.several]):
             return False
         for place in range(self.count):
             if self.sources[place] >= 0:
@@ -156,6 +162,21 @@ cdef inline bint _have_same_sizes(PyObject* one, PyObject* other) noexcept:
     first, second = <TensorImpl> one, <TensorImpl> other
     return (first.rank == second.rank
             and memcmp(first.sizes, second.sizes, first.rank * sizeof(int64_t)) == 0)
+
+
+cdef inline bint _has_several_pixels(PyObject* given) noexcept:
+    """Whether it is a tensor of the class itself, with more than one element in a channel of a sample."""
+    cdef TensorImpl images
+    cdef int dim
+    if Py_TYPE(given) != <PyTypeObject*> Tensor:
+        return False
+    images = <TensorImpl> given
+    if images.count == 0:
+        return False
+    for dim in range(2, images.rank):
+        if images.sizes[dim] > 1:
+            return True
+    return False
 
 
 cdef class CompletingFunction:

@@ -26,6 +26,10 @@ def _require_several(name: str, count: int, shape: Sequence[int]) -> None:
         raise ValueError(f"{name}: statistics need more than one value, but the input is {shape}")
 
 
+@forwards(
+    "batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)",
+    several="input",
+)
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -51,6 +55,11 @@ def batch_norm(
     )
 
 
+@forwards(
+    "instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps,"
+    " True)",
+    several="input",
+)
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -75,6 +84,7 @@ def instance_norm(
     )
 
 
+@forwards("group_norm(input, num_groups, weight, bias, eps)", several="input")
 def group_norm(
     input: Tensor,
     num_groups: int,

@@ -11,6 +11,10 @@ class SequenceKernel(FastPath): ...
 
 NAMES: tuple[str, ...]
 
+BETWEEN: tuple[str, ...]
+
+class BetweenKernel(FastPath): ...
+
 TRIANGLES: tuple[str, ...]
 
 class TriangleKernel(FastPath): ...

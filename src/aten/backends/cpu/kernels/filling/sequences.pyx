@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from aten._core.base.device cimport CPU, device
 from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT32, INT64, default_dtype_code, dtype
+from aten._core.dispatch.dispatcher cimport Kernel, OpOverload
 from aten._core.dispatch.fast_path cimport FastPath
 from aten._core.tensor.given cimport reads_integer
 from aten._core.tensor.making cimport make_contiguous
@@ -198,6 +199,50 @@ cdef class SequenceKernel(FastPath):
         wanted.whole_start, wanted.whole_step = whole[0], whole[2]
         wanted.start, wanted.step = numbers[0], numbers[2]
         return _run_sequence(count, code, &wanted)
+
+
+# Evenly spaced numbers, and a base raised to them.
+BETWEEN = ("linspace", "logspace")
+
+
+cdef class BetweenKernel(FastPath):
+    """Numbers of float32 or float64 between two that are ordinary; powers are another operator's."""
+
+    cdef OpOverload power               # None: the numbers themselves
+
+    def __init__(self, native, replaced, find, Kernel otherwise not None):
+        FastPath.__init__(self, native, replaced, find, otherwise)
+        self.power = find("pow.Scalar") if native == "logspace" else None
+
+    cdef object ordinary(self, PyObject** stack):
+        cdef PyObject* given[2]
+        cdef PyObject** options = stack + (3 if self.power is None else 4)
+        cdef Sequence wanted
+        cdef int64_t count = 0, unused = 0
+        cdef bint are_whole = True
+        cdef int code = default_dtype_code()
+        if (not _reads_number(stack[0], &unused, &wanted.start, &are_whole)
+                or not _reads_number(stack[1], &unused, &wanted.end, &are_whole)
+                or not reads_integer(stack[2], &count) or not 0 <= count < <int64_t>LARGEST_WHOLE
+                or not _is_plain_place(options)):
+            return None
+        if self.power is not None and not PyFloat_CheckExact(stack[3]):
+            return None
+        if options[0] != <PyObject*>None:
+            code = (<dtype?><object>options[0]).code
+        if code != FLOAT32 and code != FLOAT64:
+            return None
+        wanted.both_ends = True
+        if count == 1:
+            # One number alone is the first.
+            wanted.end = wanted.start
+        wanted.step = (wanted.end - wanted.start) / <double>max(count - 1, <int64_t>1)
+        made = _run_sequence(count, code, &wanted)
+        if self.power is None:
+            return made
+        given[0], given[1] = stack[3], <PyObject*>made
+        powers = <Tensor?>self.power.call_stack(given)
+        return powers if (<Tensor>powers).dtype_code == code else None
 
 
 # On and below a diagonal, on and above it.

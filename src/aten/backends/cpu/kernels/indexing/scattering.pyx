@@ -6,6 +6,7 @@ scatter takes an index for each element, index_add and its relatives one for eac
 """
 
 from cpython.object cimport PyObject
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from aten._core.base.device cimport CPU
@@ -25,7 +26,7 @@ from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, coun
 from aten.backends.cpu.kernels.indexing.locating cimport WITHIN, range_of_index
 from aten.backends.cpu.kernels.indexing.picked_parts cimport (BASE, INDEX, OTHER, Way,
                                                               run_in_parts)
-from aten.backends.cpu.kernels.indexing.picking cimport (SUM, fold_elements, fold_named,
+from aten.backends.cpu.kernels.indexing.picking cimport (GREATEST, LEAST, PRODUCT, SUM, fold_elements, fold_named,
                                                          place_elements, set_fold)
 from aten.backends.cpu.kernels.moving.iterator cimport (Walk, add_input, add_scalar, begin_walk,
                                                         coalesce)
@@ -34,13 +35,18 @@ cdef extern from "Python.h":
     bint PyFloat_CheckExact(PyObject*) noexcept
 
 cdef enum:
-    # In the place of a fold.
+    # In the place of a fold, or of the number of one.
     REPLACE = -1
+    MEAN = 64
     # Bytes that are copied for each that is written to, where that is done part by part.
     MOST_COPIED = 2
     # Integers up to here are numbers of every type of 32 bits or more.
     MOST_EXACT = 1 << 24
     COMPLEX = 3
+
+ctypedef fused real:
+    float
+    double
 
 # Gives None for calls it declines.
 ctypedef object (*Ordinary)(PyObject** stack, bint in_place)
@@ -72,12 +78,11 @@ cdef object _scatter_add(PyObject** stack, bint in_place):
 
 
 cdef object _scatter_reduce(PyObject** stack, bint in_place):
-    """scatter_reduce.two(self, dim, index, src, reduce, *, include_self=True), but of means and of
-    what `self` takes no part in."""
+    """scatter_reduce.two(self, dim, index, src, reduce, *, include_self=True)."""
     cdef int fold = _fold_of(stack)
     if fold < 0:
         return None
-    return _written(stack, <TensorImpl>stack[3], Given(fold, False, in_place, NULL))
+    return _reduced(stack, Given(fold, False, in_place, NULL))
 
 
 cdef object _index_add(PyObject** stack, bint in_place):
@@ -94,31 +99,134 @@ cdef object _index_copy(PyObject** stack, bint in_place):
 
 
 cdef object _index_reduce(PyObject** stack, bint in_place):
-    """index_reduce(self, dim, index, source, reduce, *, include_self=True), as scatter_reduce."""
+    """index_reduce(self, dim, index, source, reduce, *, include_self=True), but no sums."""
     cdef int fold = _fold_of(stack), code = (<TensorImpl>stack[0]).dtype_code
     if fold <= SUM or code == BOOL or category_of(code) == COMPLEX:
         return None
-    return _written(stack, <TensorImpl>stack[3], Given(fold, True, in_place, NULL))
+    return _reduced(stack, Given(fold, True, in_place, NULL))
 
 
 cdef object _index_fill(PyObject** stack, bint in_place):
     """index_fill.int_Scalar(self, dim, index, value)."""
+    return _filled(stack, in_place, stack[3])
+
+
+cdef object _index_fill_tensor(PyObject** stack, bint in_place):
+    """index_fill.int_Tensor(self, dim, index, value), of a value without dimensions."""
+    cdef TensorImpl value = <TensorImpl>stack[3]
+    if (value.rank != 0 or value.device_type != CPU or is_lazy(value)
+            or value.storage.data == NULL):
+        return None
+    number = read_element(const_data_pointer(value), value.dtype_code)
+    return _filled(stack, in_place, <PyObject*>number)
+
+
+cdef object _filled(PyObject** stack, bint in_place, PyObject* value):
+    """`self`, or a copy of it, with a number in the slices that are named."""
     cdef TensorImpl self = <TensorImpl>stack[0]
     cdef char number[16]
     # A copy has the order of `self`.
     if not in_place and not is_row_major(self.rank, self.sizes, self.strides):
         return None
-    if not _reads_number(number, self.dtype_code, stack[3]):
+    if not _reads_number(number, self.dtype_code, value):
         return None
     return _written(stack, None, Given(REPLACE, True, in_place, &number[0]))
 
 
 cdef int _fold_of(PyObject** stack):
-    """The fold that is named, -1 for none that starts from what is there."""
-    reduce, include_self = <object>stack[4], <object>stack[5]
-    if type(reduce) is not str or include_self is not True:
+    """The fold that is named, or MEAN; -1 for another word."""
+    reduce = <object>stack[4]
+    if type(reduce) is not str:
         return -1
-    return fold_named(reduce)
+    return MEAN if reduce == "mean" else fold_named(reduce)
+
+
+cdef object _reduced(PyObject** stack, Given given):
+    """`self`, or a copy, with elements of the source folded into what is there, or into nothing."""
+    cdef PyObject* passed[3]
+    cdef TensorImpl self = <TensorImpl>stack[0]
+    cdef TensorImpl source = <TensorImpl>stack[3]
+    cdef int fold = given.fold, code = self.dtype_code
+    cdef Tensor made
+    include_self = <object>stack[5]
+    if include_self is True and fold != MEAN:
+        return _written(stack, source, given)
+    if (type(include_self) is not bool or self.device_type != CPU or not self.contiguous
+            or is_lazy(self) or self.storage.data == NULL or code not in (FLOAT32, FLOAT64)):
+        return None
+    self = make_alias(self)
+    if given.in_place and not _is_apart(self, <TensorImpl>stack[2], source):
+        return None
+    passed[0], passed[1], passed[2] = <PyObject*>self, stack[1], stack[2]
+    made = _begun(passed, &given, include_self is False)
+    if made is None:
+        return None
+    # The copy is nobody else's.
+    passed[0] = <PyObject*>made
+    if _written(passed, source, Given(SUM if fold == MEAN else fold, given.by_slices, True,
+                                      NULL)) is None:
+        return None
+    if fold == MEAN and not _divided(made, passed, &given, include_self is False):
+        return None
+    if not given.in_place:
+        return made
+    copy_bytes(data_pointer(self), const_data_pointer(made), made.count * item_size(code))
+    count_write(self)
+    return <object>stack[0]
+
+
+cdef Tensor _begun(PyObject** stack, const Given* given, bint leaves_out):
+    """What is folded into: a copy of `self`, with the number that changes no other where `leaves_out`
+    says that elements there take no part."""
+    cdef TensorImpl self = <TensorImpl>stack[0]
+    cdef char number[16]
+    cdef double start = 0
+    cdef Tensor made
+    if not leaves_out:
+        made = make_contiguous(self.dtype_code, self.rank, self.sizes, CPU, self.device_index)
+        copy_bytes(data_pointer(made), const_data_pointer(self),
+                   made.count * item_size(made.dtype_code))
+        return made
+    if given.fold == PRODUCT:
+        start = 1
+    elif given.fold in (LEAST, GREATEST):
+        start = INFINITY if given.fold == LEAST else -INFINITY
+    write_element(number, self.dtype_code, start)
+    return _written(stack, None, Given(REPLACE, given.by_slices, False, &number[0]))
+
+
+cdef bint _divided(Tensor sums, PyObject** stack, const Given* given, bint leaves_out) except -1:
+    """Divides sums by the numbers of elements in them, which are of the same type; not by none. Whether
+    it could."""
+    cdef PyObject* passed[3]
+    cdef char number[16]
+    cdef Tensor counts = make_contiguous(sums.dtype_code, sums.rank, sums.sizes, CPU,
+                                         sums.device_index)
+    if sums.dtype_code == FLOAT32:
+        _fill(<float*>data_pointer(counts), counts.count, 0 if leaves_out else 1)
+    else:
+        _fill(<double*>data_pointer(counts), counts.count, 0 if leaves_out else 1)
+    write_element(number, sums.dtype_code, 1)
+    passed[0], passed[1], passed[2] = <PyObject*>counts, stack[1], stack[2]
+    if _written(passed, None, Given(SUM, given.by_slices, True, &number[0])) is None:
+        return False
+    if sums.dtype_code == FLOAT32:
+        _divide(<float*>data_pointer(sums), <const float*>const_data_pointer(counts), sums.count)
+    else:
+        _divide(<double*>data_pointer(sums), <const double*>const_data_pointer(counts), sums.count)
+    return True
+
+
+cdef void _fill(real* numbers, int64_t count, real number) noexcept nogil:
+    cdef int64_t place
+    for place in range(count):
+        numbers[place] = number
+
+
+cdef void _divide(real* sums, const real* counts, int64_t count) noexcept nogil:
+    cdef int64_t place
+    for place in range(count):
+        sums[place] = sums[place] / (counts[place] if counts[place] != 0 else 1)
 
 
 cdef bint _reads_number(char* place, int code, PyObject* value) except -1:
@@ -273,6 +381,7 @@ cdef dict _FUNCTIONS = {
     "index_copy": <size_t>_index_copy,
     "index_reduce": <size_t>_index_reduce,
     "index_fill": <size_t>_index_fill,
+    "index_fill_tensor": <size_t>_index_fill_tensor,
 }
 NAMES = tuple(_FUNCTIONS)
 

@@ -2,16 +2,25 @@
 # cython: nonecheck=False, cdivision=True
 """Binary search of many values among sorted ones."""
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
+from libc.string cimport memcmp
 
-from aten._core.base.device cimport CPU, META
-from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT64
-from aten._core.tensor.making cimport make_contiguous
+from aten._core.base.device cimport CPU, META, default_device
+from aten._core.base.dtypes cimport FLOAT32, FLOAT64, INT64, default_dtype_code
+from aten._core.dispatch.fast_path cimport FastPath
+from aten._core.tensor.given cimport Py_False, reads_flag, reads_integer
+from aten._core.tensor.making cimport make_alias, make_contiguous
+from aten._core.tensor.python_numbers cimport write_element
 from aten._core.tensor.tensor cimport Tensor
-from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, count_write, data_pointer
+from aten._core.tensor.tensor_impl cimport (TensorImpl, const_data_pointer, count_write,
+                                            data_pointer, is_lazy)
 from aten._core.threads.parallel cimport parallel_for
 from aten.backends.cpu.kernels.indexing.locating cimport WITHIN, copy_of_indices
 from aten.backends.cpu.kernels.indexing.locating import wrong_index
+
+cdef extern from "Python.h":
+    bint PyFloat_CheckExact(PyObject*) noexcept
 
 cdef enum:
     # Values looked up in one chunk of work for the threads.
@@ -159,3 +168,94 @@ def search_sorted(Tensor boundaries not None, Tensor values not None, Tensor ord
     with nogil:
         parallel_for(values.count, GRAIN, _search_part, &search)
     count_write(out)
+
+
+cdef bint _is_ordinary(TensorImpl tensor) noexcept:
+    return (tensor.device_type == CPU and tensor.dtype_code in (FLOAT32, FLOAT64, INT64)
+            and tensor.contiguous and not is_lazy(tensor)
+            and (tensor.count == 0 or tensor.storage.data != NULL))
+
+
+cdef object _found(Tensor boundaries, Tensor values, PyObject* is_right):
+    """The places of values, int64; None for operands that are none for the loops."""
+    cdef Tensor out
+    cdef bint right = False
+    if (not reads_flag(is_right, &right) or not _is_ordinary(boundaries)
+            or not _is_ordinary(values) or boundaries.dtype_code != values.dtype_code):
+        return None
+    if boundaries.rank != 1:
+        # Rows belong together.
+        if boundaries.rank == 0 or values.rank != boundaries.rank or memcmp(
+                boundaries.sizes, values.sizes, (values.rank - 1) * sizeof(int64_t)) != 0:
+            return None
+    out = make_contiguous(INT64, values.rank, values.sizes, CPU, values.device_index)
+    search_sorted(boundaries, values, None, out, right)
+    return out
+
+
+cdef object _searched(PyObject** stack):
+    """searchsorted.Tensor(sorted_sequence, self, *, out_int32, right, side, sorter)."""
+    if (stack[2] != Py_False or stack[4] != <PyObject*>None or stack[5] != <PyObject*>None):
+        return None
+    return _found(make_alias(<TensorImpl>stack[0]), make_alias(<TensorImpl>stack[1]), stack[3])
+
+
+cdef object _searched_number(PyObject** stack):
+    """searchsorted.Scalar(sorted_sequence, self, *, out_int32, right, side, sorter)."""
+    if (stack[2] != Py_False or stack[4] != <PyObject*>None or stack[5] != <PyObject*>None):
+        return None
+    return _found_number(<TensorImpl>stack[0], stack[1], stack[3])
+
+
+cdef object _bucketized(PyObject** stack):
+    """bucketize.Tensor(self, boundaries, *, out_int32, right)."""
+    if (<TensorImpl>stack[1]).rank != 1 or stack[2] != Py_False:
+        return None
+    return _found(make_alias(<TensorImpl>stack[1]), make_alias(<TensorImpl>stack[0]), stack[3])
+
+
+cdef object _bucketized_number(PyObject** stack):
+    """bucketize.Scalar(self, boundaries, *, out_int32, right)."""
+    if stack[2] != Py_False:
+        return None
+    return _found_number(<TensorImpl>stack[1], stack[0], stack[3])
+
+
+cdef object _found_number(TensorImpl given, PyObject* number, PyObject* right):
+    """The place of a number, which is of the type that a tensor of it alone has, and of the boundaries'."""
+    cdef Tensor boundaries = make_alias(given), value
+    cdef int64_t whole = 0
+    if boundaries.rank != 1 or default_device() is not None:
+        return None
+    if PyFloat_CheckExact(number):
+        if boundaries.dtype_code != FLOAT32 or default_dtype_code() != FLOAT32:
+            return None
+    elif boundaries.dtype_code != INT64 or not reads_integer(number, &whole):
+        return None
+    value = make_contiguous(boundaries.dtype_code, 0, NULL, CPU, boundaries.device_index)
+    write_element(data_pointer(value), value.dtype_code, <object>number)
+    return _found(boundaries, value, right)
+
+
+ctypedef object (*Searching)(PyObject** stack)
+
+cdef dict _FUNCTIONS = {
+    "searchsorted": <size_t>_searched,
+    "searchsorted_number": <size_t>_searched_number,
+    "bucketize": <size_t>_bucketized,
+    "bucketize_number": <size_t>_bucketized_number,
+}
+NAMES = tuple(_FUNCTIONS)
+
+
+cdef class SearchKernel(FastPath):
+    """Searches at once where operands are of one type, and nothing is asked but the side."""
+
+    cdef Searching function
+
+    def __init__(self, native, replaced, find, otherwise):
+        FastPath.__init__(self, native, replaced, find, otherwise)
+        self.function = <Searching><size_t>_FUNCTIONS[native]
+
+    cdef object ordinary(self, PyObject** stack):
+        return self.function(stack)

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: nonecheck=False, cdivision=True
-"""Pixels of small images traded for channels, and blocks of them as columns: one move each.
+"""Pixels of small images traded for channels, blocks of them as columns, and back: one move each.
 
 Of more elements the general ways have tiles and threads. As in rearranging.pyx a function returns None
 for arguments that it does not serve.
@@ -14,9 +14,9 @@ from aten._core.base.device cimport CPU
 from aten._core.base.dtypes cimport BFLOAT16, COMPLEX32, FLOAT32, FLOAT64, item_size
 from aten._core.base.strides cimport contiguous_strides, is_row_major
 from aten._core.tensor.given cimport reads_integer
-from aten._core.tensor.making cimport make_contiguous
+from aten._core.tensor.making cimport make_alias, make_contiguous
 from aten._core.tensor.tensor cimport Tensor
-from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer
+from aten._core.tensor.tensor_impl cimport TensorImpl, const_data_pointer, data_pointer
 from aten.backends.cpu.kernels.moving.framing cimport CONSTANT, write_framed
 from aten.backends.cpu.kernels.moving.moving cimport move_elements
 
@@ -24,6 +24,21 @@ cdef extern from "Python.h":
     bint PyTuple_CheckExact(PyObject*) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject*) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t) noexcept
+
+ctypedef fused real:
+    float
+    double
+
+cdef struct Blocks:
+    # Of an image, by rows and columns.
+    int64_t sizes[2]
+    int64_t kernel[2]
+    int64_t dilation[2]
+    int64_t padding[2]
+    int64_t stride[2]
+    int64_t counts[2]
+    # Of the columns, in elements: images, places in blocks, blocks.
+    int64_t steps[3]
 
 cdef enum:
     MOST_ELEMENTS = 1 << 12
@@ -172,3 +187,88 @@ cdef Tensor _padded(TensorImpl base, const int64_t* padding):
     memset(element, 0, sizeof(element))
     out = make_contiguous(base.dtype_code, base.rank, sizes, CPU, base.device_index)
     return out if write_framed(out, base, before, CONSTANT, element) else None
+
+
+cdef object blocks_added(TensorImpl base, PyObject** stack):
+    """Images of a size with columns added to their blocks, by kernel size, dilation, padding, stride."""
+    cdef Blocks blocks
+    cdef int64_t shape[4]
+    cdef int64_t window
+    cdef int place, dim
+    cdef Tensor columns = make_alias(base), out
+    if (columns.rank not in (2, 3) or not 0 < columns.count <= MOST_PADDED
+            or columns.dtype_code not in (FLOAT32, FLOAT64) or columns.storage.data == NULL
+            or not _read_blocks(&blocks, stack)):
+        return None
+    dim = columns.rank - 2
+    window = blocks.kernel[0] * blocks.kernel[1]
+    if (columns.sizes[dim] % window
+            or columns.sizes[dim + 1] != blocks.counts[0] * blocks.counts[1]):
+        return None
+    for place in range(3):
+        blocks.steps[place] = columns.strides[place + dim - 1] if place + dim else 0
+    shape[0] = columns.sizes[0] if dim else 1
+    shape[dim] = columns.sizes[dim] // window
+    shape[dim + 1], shape[dim + 2] = blocks.sizes[0], blocks.sizes[1]
+    window = shape[dim] * (shape[0] if dim else 1)
+    if window * shape[dim + 1] * shape[dim + 2] > MOST_PADDED:
+        return None
+    out = make_contiguous(columns.dtype_code, columns.rank + 1, shape, CPU, columns.device_index)
+    if columns.dtype_code == FLOAT32:
+        _add_blocks(&blocks, window, shape[dim], <float*>data_pointer(out),
+                    <const float*>const_data_pointer(columns))
+    else:
+        _add_blocks(&blocks, window, shape[dim], <double*>data_pointer(out),
+                    <const double*>const_data_pointer(columns))
+    return out
+
+
+cdef bint _read_blocks(Blocks* blocks, PyObject** stack) except -1:
+    """Whether the arguments behind the columns are ordinary, and blocks fit into the image."""
+    cdef int64_t reach
+    cdef int place
+    if not (_read_pair(stack[1], blocks.sizes) and len(<tuple>stack[1]) == 2
+            and _read_pair(stack[2], blocks.kernel) and _read_pair(stack[3], blocks.dilation)
+            and _read_pair(stack[4], blocks.padding) and _read_pair(stack[5], blocks.stride)):
+        return False
+    for place in range(2):
+        if min(blocks.sizes[place], blocks.kernel[place], blocks.dilation[place],
+               blocks.stride[place]) < 1:
+            return False
+        reach = blocks.sizes[place] + 2 * blocks.padding[place]
+        reach -= blocks.dilation[place] * (blocks.kernel[place] - 1) + 1
+        if reach < 0:
+            return False
+        blocks.counts[place] = reach // blocks.stride[place] + 1
+    return True
+
+
+cdef void _add_blocks(const Blocks* blocks, int64_t images, int64_t channels, real* out,
+                      const real* columns) noexcept nogil:
+    """Each pixel is the sum of what blocks have for it, in the order of their places."""
+    cdef int64_t size = blocks.sizes[0] * blocks.sizes[1], image, y, x
+    cdef const real* place
+    memset(out, 0, images * size * sizeof(real))
+    for image in range(images):
+        place = columns + image // channels * blocks.steps[0]
+        place += (image % channels * blocks.kernel[0] * blocks.kernel[1]) * blocks.steps[1]
+        for y in range(blocks.kernel[0]):
+            for x in range(blocks.kernel[1]):
+                _add_places(blocks, y * blocks.dilation[0] - blocks.padding[0],
+                            x * blocks.dilation[1] - blocks.padding[1], out + image * size, place)
+                place += blocks.steps[1]
+
+
+cdef inline void _add_places(const Blocks* blocks, int64_t row, int64_t column, real* image,
+                             const real* given) noexcept nogil:
+    """One element of each block, that of the first at a row and column of the image."""
+    cdef int64_t line, place, y, x
+    for line in range(blocks.counts[0]):
+        y = row + line * blocks.stride[0]
+        if y < 0 or y >= blocks.sizes[0]:
+            continue
+        for place in range(blocks.counts[1]):
+            x = column + place * blocks.stride[1]
+            if 0 <= x < blocks.sizes[1]:
+                image[y * blocks.sizes[1] + x] += given[
+                    (line * blocks.counts[1] + place) * blocks.steps[2]]

@@ -25,8 +25,8 @@ from aten.backends.cpu.kernels.moving.framing cimport (
     CIRCULAR, CONSTANT, REFLECT, REPLICATE, write_framed,
 )
 from aten.backends.cpu.kernels.moving.moving cimport fill_elements, move_elements
-from aten.backends.cpu.kernels.moving.pixels cimport (columns_of_blocks, gather_pixels,
-                                                      shuffle_pixels)
+from aten.backends.cpu.kernels.moving.pixels cimport (blocks_added, columns_of_blocks,
+                                                      gather_pixels, shuffle_pixels)
 
 cdef extern from *:
     bint __builtin_mul_overflow(int64_t, int64_t, int64_t*) noexcept nogil
@@ -456,6 +456,7 @@ cdef dict _FUNCTIONS = {
     "flip": <size_t>_flip,
     "roll": <size_t>_roll,
     "repeat": <size_t>_repeat,
+    "col2im": <size_t>blocks_added,
     "im2col": <size_t>columns_of_blocks,
     "pixel_shuffle": <size_t>shuffle_pixels,
     "pixel_unshuffle": <size_t>gather_pixels,

@@ -29,6 +29,7 @@ from aten.backends.cpu.kernels.windows.direct cimport (
     ATEN_CUT, ATEN_GELU, ATEN_GELU_TANH, ATEN_HARDSWISH, ATEN_SIGMOID, ATEN_SILU, ATEN_STRETCH,
     aten_finish, aten_windows, convolve_directly, leaves_as_is,
 )
+from aten.backends.cpu.kernels.windows.transposed_calls cimport convolved_transposed
 
 cdef enum:
     # Sizes and steps of which products of two are no overflow.
@@ -66,8 +67,9 @@ cdef class ConvolutionKernel(FastPath):
         cdef Py_ssize_t rank
         if self.has_epilogue:
             return _convolved(stack)
-        if <object>stack[PLAIN_TRANSPOSED] is not False:
-            return None
+        transposed = <object>stack[PLAIN_TRANSPOSED]
+        if transposed is not False:
+            return convolved_transposed(stack) if transposed is True else None
         rank = len(<object>stack[PLAIN_STRIDE])
         if not (_has_length(<object>stack[PLAIN_PADDING], rank)
                 and _has_length(<object>stack[PLAIN_OUTPUT_PADDING], rank)):

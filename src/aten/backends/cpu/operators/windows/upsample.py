@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
+from aten._core.base.device import device
+from aten._core.base.dtypes import DTYPES
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
 from aten.backends.cpu.kernels.windows.resampling import repeat_planes, weigh, weigh_planes
@@ -14,6 +17,34 @@ from aten.ops.memory_order import suggested_format
 from aten.ops.windows.resampling_tables import CUBIC, LINEAR
 from aten.ops.windows.upsample import passes, places_of, tables_of
 from aten.registry import ops
+
+_META = device("meta")
+# As many results as have their tables kept.
+_KEPT = 1 << 14
+# Sizes of the result, whether elements are repeated, and tables of each dimension, the last first.
+Prepared = tuple[tuple[int, ...], bool, tuple[Any, ...]]
+
+
+@lru_cache(maxsize=256)
+def prepared(
+    name: str, is_double: bool, shape: tuple[int, ...], sizes: Sequence[int], *options: Any
+) -> Prepared | None:
+    """What the compiled kernel for ordinary calls asks for; None for what is refused, and for large
+    results. `options` are the operator's arguments behind the sizes."""
+    if not sizes or max(sizes) > _KEPT:
+        return None
+    element = DTYPES["float64" if is_double else "float32"]
+    image = ops.aten.empty.memory_format(shape, dtype=element, device=_META)
+    results = (*shape[:2], *sizes)
+    try:
+        if "nearest" in name:
+            down, across = places_of(name, image, sizes, options, "exact" in name)
+            return results, True, (across, down)
+        taps = CUBIC if "cubic" in name else LINEAR
+        tables = tables_of(name, image, sizes, options[0], options[1:], taps)
+    except RuntimeError:
+        return None
+    return results, False, tuple(table[:3] for table in reversed(tables))
 
 
 def _interpolated(name: str, self: Tensor, output_size: Sequence[int], *options: Any) -> Tensor:

@@ -1,0 +1,6 @@
+from aten._core.dispatch.fast_path import FastPath
+
+KINDS: dict[str, type[FastPath]]
+
+class CountKernel(FastPath): ...
+class HistogramKernel(FastPath): ...
