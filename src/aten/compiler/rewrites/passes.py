@@ -17,7 +17,13 @@ from aten.compiler.rewrites.limits import with_limited_products
 from aten.compiler.rewrites.products import with_weights_in_strips
 from aten.compiler.rewrites.recurrences import with_weights_in_blocks
 from aten.compiler.rewrites.repeats import with_sizes_known, without_repeats
-from aten.compiler.rewrites.rewriting import Rewriting, handed_out, users_of, written_inputs
+from aten.compiler.rewrites.rewriting import (
+    Rewriting,
+    handed_out,
+    users_of,
+    written_inputs,
+    written_values,
+)
 from aten.compiler.values import is_own
 from aten.graph.ir import Graph, Node
 
@@ -184,10 +190,10 @@ def without_unused(graph: Graph) -> Graph:
 
 def constant_part(graph: Graph, constants: set[Node]) -> list[Node]:
     """Calls that depend on nothing but constants, which the program does not write to: they give
-    the same whenever it runs. Random numbers are none of them, nor is what a result may share
-    memory with: whoever gets it may write to it."""
+    the same whenever it runs. Random numbers are none of them, nor is what is written to, nor what
+    a result may share memory with: whoever gets it may write to it."""
     same = constants - written_inputs(graph)
-    given = handed_out(graph)
+    given = handed_out(graph) | written_values(graph)
     found = []
     for node in graph.nodes:
         if node.op != "call_function" or node in given or has_effect(node):
