@@ -10,6 +10,7 @@ from typing import Any
 from aten._core.base.device import device, layout, memory_format
 from aten._core.base.dtypes import dtype
 from aten._core.base.errors import DataDependentOutputException, DynamicOutputShapeException
+from aten._core.memory.storage import Storage
 from aten._core.tensor.tensor import Tensor
 from aten.compiler import UnsupportedCaptureError, state
 from aten.compiler.capture import captured
@@ -139,15 +140,24 @@ def _recording(
     try:
         while True:
             known = surroundings.tensors()
+            read: list[Storage] = []
+            is_other = False
             try:
                 with surroundings:
-                    recording = captured(function, leaves, structure, known, symbols())
+                    recording = captured(function, leaves, structure, known, symbols(), read)
             finally:
                 changed = surroundings.changed()
                 surroundings.restore(changed)
+                is_other = surroundings.put_tensors_back()
+            if is_other:
+                raise _ChangeError(
+                    "it changes sizes, memory, gradients or attributes of a tensor around it"
+                )
             _require_computing_only(recording, surroundings, changed)
             # Tensors that were found on the way are known from the start the next time.
             if len(surroundings.tensors()) == len(known):
+                _require_known_gradients(leaves, surroundings)
+                surroundings.note_tensors(read)
                 return recording
     finally:
         state.capturing = False
@@ -169,6 +179,15 @@ def _require_computing_only(
     for one in tree_leaves(recording.results):
         if not isinstance(one, Tensor) and not _is_described(one) and not surroundings.has(one):
             raise UnsupportedCaptureError(f"it returns a {type(one).__name__} of its own")
+
+
+def _require_known_gradients(leaves: list[Any], surroundings: Surroundings) -> None:
+    """Raises UnsupportedCaptureError where a function may read gradients of its arguments."""
+    if surroundings.names_grad and any(
+        isinstance(one, Tensor) and one.is_leaf and (one.requires_grad or one.grad is not None)
+        for one in leaves
+    ):
+        raise UnsupportedCaptureError("it may read the gradient of an argument")
 
 
 def _is_described(value: Any) -> bool:

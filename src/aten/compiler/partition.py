@@ -79,7 +79,7 @@ def _memory_order(graph: Graph) -> dict[Node, list[Node]]:
     behind: dict[Node, list[Node]] = {}
     if not written:
         return behind
-    bases = {}
+    bases: dict[Node, set[Node]] = {}
     users: dict[Node, list[Node]] = {}
     writers: dict[Node, list[Node]] = {}
     for node in graph.nodes:

@@ -146,7 +146,7 @@ def written_operands(node: Node) -> list[Node]:
     op = operator_of(node)
     if op is None or not is_written(node):
         return []
-    found = []
+    found: list[Node] = []
     for place, one in enumerate(op._schema.arguments):
         if one.is_write:
             value = node.args[place] if place < len(node.args) else node.kwargs.get(one.name)
