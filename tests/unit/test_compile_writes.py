@@ -70,3 +70,86 @@ def test_operators_that_write_stay_between_reads(accumulate, program):
         x, expected, y = aten.ones(3), aten.ones(3), aten.arange(3.0)
         assert str(compiled(x, y)) == str(function(expected, y))
         assert aten.equal(x, expected)
+
+
+def test_arguments_that_are_also_around_the_function():
+    around = aten.zeros(6)
+
+    def read(x):
+        x.add_(1)
+        return around.sum() + x
+
+    def write(x):
+        around.add_(1)
+        return x * 1
+
+    for function in (read, write):
+        compiled = aten.compile(function)
+        for given in (aten.zeros(2), around[:2], around[2:4], around, aten.zeros(2)):
+            copy, before = given.clone(), around.clone()
+            found = compiled(given)
+            now = around.clone()
+            around.copy_(before)
+            if given.untyped_storage() is not around.untyped_storage():
+                given.copy_(copy)
+            assert aten.equal(found, function(given))
+            assert aten.equal(now, around)
+        assert not compiled.breaks
+
+
+MAKERS = [
+    lambda x: aten.tensor([1.0, 2.0]),
+    lambda x: aten.as_tensor([1.0, 2.0]),
+    lambda x: aten.asarray([1, 2]),
+    lambda x: x.new_tensor([1, 2]),
+    lambda x: aten.tensor([1.0, 2.0]).view(2, 1),
+    lambda x: aten.tensor([1.0, 2.0]).add_(1),
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("needs_gradients", [False, True])
+def test_each_call_has_its_own_tensors_of_numbers(make, needs_gradients):
+    compiled = aten.compile(lambda x: (make(x), x * 2), fullgraph=True)
+    x = aten.ones(2, requires_grad=needs_gradients)
+    expected = str(make(x))
+    for _ in range(3):
+        made, _ = compiled(x)
+        assert str(made) == expected
+        made.add_(5)
+
+
+def test_writes_to_tensors_of_numbers_begin_anew():
+    def function(x):
+        made = aten.tensor([1.0, 2.0])
+        made.mul_(x)
+        made[0] = 7
+        return made.sum() + x
+
+    compiled = aten.compile(function, fullgraph=True)
+    for _ in range(3):
+        assert compiled(aten.ones(2)).tolist() == [10, 10]
+
+
+def test_tensors_around_that_are_returned_stay_those():
+    around = aten.zeros(3)
+    compiled = aten.compile(lambda x: (around[1:], x + 1), fullgraph=True)
+    for count in range(3):
+        view, _ = compiled(aten.ones(2))
+        view.add_(1)
+        assert around.tolist() == [0, count + 1, count + 1]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda x: x.storage_offset(),
+        lambda x: x.untyped_storage().nbytes(),
+        lambda x: x.nbytes,
+    ],
+)
+def test_where_in_memory_arguments_are(ask):
+    compiled = aten.compile(lambda x: x + ask(x))
+    memory = aten.zeros(30)
+    for given in (memory[2:4], memory[5:7], memory[5:8], memory[4:9], aten.zeros(5), aten.zeros(6)):
+        assert compiled(given).tolist() == (given + ask(given)).tolist()

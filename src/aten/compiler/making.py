@@ -24,6 +24,7 @@ from aten.compiler.kinds import Watched, name_of, share_memory
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.rewrites.choosing import Choices
 from aten.compiler.rewrites.passes import writes
+from aten.compiler.rewrites.rewriting import handed_out, with_copies, written_inputs
 from aten.compiler.surroundings import PLAIN, Surroundings
 from aten.grad_mode import is_grad_enabled
 from aten.graph.symbolic import SymbolicError
@@ -114,9 +115,13 @@ def program_of_sizes(
         return None
     try:
         recording = _recording(function, leaves, structure, surroundings, symbols)
+        if "nbytes" in surroundings.names:
+            raise SizesError("it may ask how many bytes a tensor has")
         if is_grad_enabled() and any(one.requires_grad for one in recording.constants):
             return None
         return DynamicProgram(recording, environments[-1], len(tensors))
+    except SizesError:
+        raise
     except (SymbolicError, NotImplementedError) as error:
         raise SizesError(str(error)) from error
     except Exception:  # Of one size, too: it is said there.
@@ -158,7 +163,7 @@ def _recording(
             if len(surroundings.tensors()) == len(known):
                 _require_known_gradients(leaves, surroundings)
                 surroundings.note_tensors(read)
-                return recording
+                return _with_own_tensors(recording, surroundings)
     finally:
         state.capturing = False
 
@@ -181,9 +186,24 @@ def _require_computing_only(
             raise UnsupportedCaptureError(f"it returns a {type(one).__name__} of its own")
 
 
+def _with_own_tensors(recording: Recording, surroundings: Surroundings) -> Recording:
+    """The recording with copies, for each call, of tensors that the function itself makes of
+    Python numbers, where it writes to them or returns them."""
+    graph = recording.graph
+    if not recording.constants:
+        return recording
+    inputs = graph.placeholders[-len(recording.constants) :]
+    changing = written_inputs(graph) | handed_out(graph)
+    pairs = zip(inputs, recording.constants, strict=True)
+    made = {node for node, one in pairs if node in changing and not surroundings.has_tensor(one)}
+    if not made:
+        return recording
+    return Recording(with_copies(graph, made), recording.constants, recording.results)
+
+
 def _require_known_gradients(leaves: list[Any], surroundings: Surroundings) -> None:
     """Raises UnsupportedCaptureError where a function may read gradients of its arguments."""
-    if surroundings.names_grad and any(
+    if "grad" in surroundings.names and any(
         isinstance(one, Tensor) and one.is_leaf and (one.requires_grad or one.grad is not None)
         for one in leaves
     ):

@@ -51,6 +51,8 @@ _OF_GRADIENTS = frozenset(
         "register_post_accumulate_grad_hook",
     }
 )
+# Those that say where in memory a tensor is, which is another place in each call.
+_OF_PLACES = frozenset({"data_ptr", "storage_offset", "untyped_storage"})
 
 
 class Surroundings:
@@ -62,14 +64,14 @@ class Surroundings:
         places: what was found.
         refusals: why what the function does is not all in what it calls.
         uses_functions: whether an `autograd.Function`, which has its own derivative, was applied.
-        names_grad: whether there is a function that may read the gradients of tensors.
+        names: what the functions have names for, members among them.
     """
 
     def __init__(self) -> None:
         self.places: list[Watched] = []
         self.refusals: list[str] = []
         self.uses_functions = False
-        self.names_grad = False
+        self.names: set[str] = set()
         self._seen: set[int] = set()
         self._kept: list[Any] = []
         self._tensors: dict[int, Tensor] = {}
@@ -94,6 +96,12 @@ class Surroundings:
     def tensors(self) -> list[Tensor]:
         """The tensors among what was found."""
         return list(self._tensors.values())
+
+    def has_tensor(self, value: Tensor) -> bool:
+        """Whether a tensor, or its memory, was there before the function ran."""
+        known = [one.value for one in self.places if isinstance(one.value, Tensor)]
+        known += self._tensors.values()
+        return any(one.untyped_storage() is value.untyped_storage() for one in known)
 
     def require_computing(self) -> None:
         """Raises UnsupportedCaptureError where the function may give something else next time."""
@@ -122,7 +130,7 @@ class Surroundings:
         plain = [one.tensor for one in self._appearances]
         if plain:
             self.places.append(Watched(SameSizes(plain), "sizes_of_tensors", True))
-        if self.names_grad:
+        if "grad" in self.names:
             self.places += [Watched(one, "grad", one.grad) for one in plain if one.is_leaf]
         found = [one for one in plain if any(one.untyped_storage() is held for held in read)]
         if found:
@@ -163,7 +171,9 @@ class Surroundings:
             self.refusals.append(f"{called} of {name} gives something else each time")
 
     def _visit_globals(self, code: CodeType, namespace: dict[str, Any]) -> None:
-        self.names_grad |= "grad" in code.co_names
+        self.names.update(code.co_names)
+        for name in _OF_PLACES.intersection(code.co_names):
+            self.refusals.append(f"{name} says something else of each argument")
         # Its functions are compiled, and no event tells that they are called.
         if "random" in code.co_names and "numpy" in sys.modules:
             names = {*code.co_names, *code.co_freevars}

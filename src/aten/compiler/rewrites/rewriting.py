@@ -131,6 +131,21 @@ def written_inputs(graph: Graph) -> set[Node]:
     }
 
 
+def with_copies(graph: Graph, inputs: set[Node]) -> Graph:
+    """The graph over copies of these inputs, which each call makes."""
+    rewriting = Rewriting(graph)
+    for node in graph.placeholders:
+        rewriting.keep(node)
+    for node in graph.placeholders:
+        if node in inputs:
+            copied = rewriting.current[node]
+            rewriting.current[node] = rewriting.call("aten.clone.default", copied)
+    for node in graph.nodes:
+        if node.op != "placeholder":
+            rewriting.keep(node)
+    return rewriting.finished()
+
+
 def handed_out(graph: Graph) -> set[Node]:
     """What a result is or may be a view of."""
     return with_bases(graph.output_node.all_input_nodes)
