@@ -14,11 +14,12 @@ from typing import Any
 
 from aten._core.base.device import device
 from aten._core.base.dtypes import DTYPES
+from aten._core.base.errors import DataDependentOutputException, NoElementsError
 from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.making import meta_window
 from aten._core.tensor.tensor import Tensor
 from aten.autograd import Function, grad
-from aten.compiler.calls import has_effect, is_written, operator_of
+from aten.compiler.calls import has_effect, is_drawn, is_written, operator_of
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.rewrites.rewriting import described, written_inputs, written_values
 from aten.compiler.values import is_over_elements
@@ -201,7 +202,10 @@ def _joint(
 
     likes = [described(one.meta["val"]) for one in recording.graph.output_node.args[0]]
     with enable_grad():
-        made = record(there_and_back, *metas, *likes)
+        try:
+            made = record(there_and_back, *metas, *likes, meta_stands_for_data=True)
+        except (DataDependentOutputException, NoElementsError) as error:
+            raise UnsupportedProgramError(f"with gradients it depends on data: {error}") from error
     if made.constants:
         raise UnsupportedProgramError("gradients need tensors that are made on the way")
     reached, found = ways
@@ -274,8 +278,10 @@ def _cut(joint: Graph, operands: int, count: int) -> tuple[Graph, Graph]:
     saved = _saved(joint, back_outputs, behind)
     if not written_values(joint).isdisjoint(saved):
         raise UnsupportedProgramError("what is written to is read with gradients")
-    written = [node for node in joint.nodes if is_written(node)]
-    onward = _between(joint, inputs[:operands], [*outputs[:count], *saved], written)
+    effects = [
+        node for node in joint.nodes if is_written(node) or (is_drawn(node) and node not in behind)
+    ]
+    onward = _between(joint, inputs[:operands], [*outputs[:count], *saved], effects)
     back = _between(joint, [*saved, *gradients], back_outputs, ())
     return onward, back
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import prod
 
-from aten.compiler.calls import has_effect, is_written, operator_of
+from aten.compiler.calls import has_effect, is_drawn, is_written, operator_of
 from aten.compiler.rewrites.bags import with_bags_together
 from aten.compiler.rewrites.choosing import Choices
 from aten.compiler.rewrites.epilogues import with_epilogues, with_padding
@@ -175,11 +175,12 @@ def _gives_values(users: list[Node]) -> bool:
 
 
 def without_unused(graph: Graph) -> Graph:
-    """The graph without calls of which nothing is used, and that write nothing."""
+    """The graph without calls of which nothing is used, and that neither write nor draw."""
     wanted: set[Node] = set()
     kept = []
     for node in reversed(graph.nodes):
-        if node.op == "call_function" and node not in wanted and not is_written(node):
+        is_used = node in wanted or is_written(node) or is_drawn(node)
+        if node.op == "call_function" and not is_used:
             continue
         wanted.update(node.all_input_nodes)
         kept.append(node)
