@@ -23,11 +23,13 @@ def has_effect(node: Node) -> bool:
     op = operator_of(node)
     if op is None:
         return node.target != "operator.getitem"
-    return (
-        op.entry.kind == USER_DEFINED
-        or "nondeterministic_seeded" in op.entry.tags
-        or is_written(node)
-    )
+    return op.entry.kind == USER_DEFINED or is_drawn(node) or is_written(node)
+
+
+def is_drawn(node: Node) -> bool:
+    """Whether a call draws random numbers: whoever draws next gets others, used or not."""
+    op = operator_of(node)
+    return op is not None and "nondeterministic_seeded" in op.entry.tags
 
 
 def is_written(node: Node) -> bool:

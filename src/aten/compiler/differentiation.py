@@ -14,13 +14,14 @@ from typing import Any
 
 from aten._core.base.device import device
 from aten._core.base.dtypes import DTYPES
+from aten._core.base.errors import DataDependentOutputException, NoElementsError
 from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.making import meta_window
 from aten._core.tensor.tensor import Tensor
 from aten.autograd import Function, grad
-from aten.compiler.calls import has_effect, is_written, operator_of
+from aten.compiler.calls import has_effect, is_drawn, is_written, operator_of
 from aten.compiler.programs import CompiledProgram
-from aten.compiler.rewrites.rewriting import described, written_inputs
+from aten.compiler.rewrites.rewriting import described, written_inputs, written_values
 from aten.compiler.values import is_over_elements
 from aten.grad_mode import enable_grad, is_grad_enabled, no_grad
 from aten.graph.interpreter import Interpreter
@@ -201,7 +202,10 @@ def _joint(
 
     likes = [described(one.meta["val"]) for one in recording.graph.output_node.args[0]]
     with enable_grad():
-        made = record(there_and_back, *metas, *likes)
+        try:
+            made = record(there_and_back, *metas, *likes, meta_stands_for_data=True)
+        except (DataDependentOutputException, NoElementsError) as error:
+            raise UnsupportedProgramError(f"with gradients it depends on data: {error}") from error
     if made.constants:
         raise UnsupportedProgramError("gradients need tensors that are made on the way")
     reached, found = ways
@@ -272,10 +276,12 @@ def _cut(joint: Graph, operands: int, count: int) -> tuple[Graph, Graph]:
             behind.add(node)
     back_outputs = outputs[count:]
     saved = _saved(joint, back_outputs, behind)
-    if not written_inputs(joint).isdisjoint(saved):
+    if not written_values(joint).isdisjoint(saved):
         raise UnsupportedProgramError("what is written to is read with gradients")
-    written = [node for node in joint.nodes if is_written(node)]
-    onward = _between(joint, inputs[:operands], [*outputs[:count], *saved], written)
+    effects = [
+        node for node in joint.nodes if is_written(node) or (is_drawn(node) and node not in behind)
+    ]
+    onward = _between(joint, inputs[:operands], [*outputs[:count], *saved], effects)
     back = _between(joint, [*saved, *gradients], back_outputs, ())
     return onward, back
 
@@ -295,9 +301,12 @@ def _saved(joint: Graph, wanted: Iterable[Node], behind: set[Node]) -> list[Node
             if one not in behind:
                 readers.setdefault(one, []).append(node)
     order = {node: place for place, node in enumerate(joint.nodes)}
+    overwritten = written_values(joint)
     saved = dict.fromkeys(sorted(readers, key=order.__getitem__))
     for node in sorted(joint.nodes, key=order.__getitem__, reverse=True):
-        if node not in saved or not _is_cheap(node, readers.get(node, ())):
+        if node not in saved or node in overwritten:
+            continue
+        if not _is_cheap(node, readers.get(node, ())):
             continue
         added = [one for one in node.all_input_nodes if one not in saved]
         if sum(_bytes(one) for one in added if one.op != "placeholder") <= _bytes(node):

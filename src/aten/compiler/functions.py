@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from types import MethodType
 from typing import Any, NamedTuple
@@ -158,6 +158,8 @@ class CompiledFunction:
         entry, tensors = self._entry(args, kwargs)
         if isinstance(entry.program, Break):
             return entry.program.instead(*args, **kwargs)
+        if entry.program.writes and _meet_constants(tensors, entry.program):
+            return self.function(*args, **kwargs)
         if not kwargs:
             self._expect(args, tensors, entry)
         return entry.program(tensors)
@@ -179,7 +181,10 @@ class CompiledFunction:
     def _expect(self, args: tuple[Any, ...], tensors: list[Tensor], entry: _Entry) -> None:
         """Let calls like this one find the program at once, if nothing else is to be looked at."""
         program = entry.program
-        if isinstance(program, Break) or (program.writes and len(tensors) > 1):
+        if isinstance(program, Break):
+            return
+        # Which memory arguments share is looked at in every call.
+        if program.writes and len(tensors) + len(constants_of(program)) > 1:
             return
         try:
             guard = CallGuard(args, entry.watched)
@@ -426,6 +431,19 @@ class CompiledFunction:
             place = places[0]
             return f"argument {place - 2}: {latest[place]} became {key[place]}"
         return "arguments of another structure, or another state of gradients or default type"
+
+
+def constants_of(program: Program) -> Sequence[Tensor]:
+    """The tensors that a program uses besides its arguments."""
+    from aten.compiler.dynamic import BoundProgram
+
+    return (program.program if isinstance(program, BoundProgram) else program).constants
+
+
+def _meet_constants(tensors: list[Tensor], program: Program) -> bool:
+    """Whether an argument shares memory with what the program uses besides."""
+    given = {id(one.untyped_storage()) for one in tensors}
+    return any(id(one.untyped_storage()) in given for one in constants_of(program))
 
 
 def _keep(entries: OrderedDict[Any, _Entry], key: Any, entry: _Entry) -> _Entry:

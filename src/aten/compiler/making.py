@@ -10,6 +10,7 @@ from typing import Any
 from aten._core.base.device import device, layout, memory_format
 from aten._core.base.dtypes import dtype
 from aten._core.base.errors import DataDependentOutputException, DynamicOutputShapeException
+from aten._core.memory.storage import Storage
 from aten._core.tensor.tensor import Tensor
 from aten.compiler import UnsupportedCaptureError, state
 from aten.compiler.capture import captured
@@ -23,6 +24,7 @@ from aten.compiler.kinds import Watched, name_of, share_memory
 from aten.compiler.programs import CompiledProgram
 from aten.compiler.rewrites.choosing import Choices
 from aten.compiler.rewrites.passes import writes
+from aten.compiler.rewrites.rewriting import handed_out, with_copies, written_inputs
 from aten.compiler.surroundings import PLAIN, Surroundings
 from aten.grad_mode import is_grad_enabled
 from aten.graph.symbolic import SymbolicError
@@ -113,9 +115,13 @@ def program_of_sizes(
         return None
     try:
         recording = _recording(function, leaves, structure, surroundings, symbols)
+        if "nbytes" in surroundings.names:
+            raise SizesError("it may ask how many bytes a tensor has")
         if is_grad_enabled() and any(one.requires_grad for one in recording.constants):
             return None
         return DynamicProgram(recording, environments[-1], len(tensors))
+    except SizesError:
+        raise
     except (SymbolicError, NotImplementedError) as error:
         raise SizesError(str(error)) from error
     except Exception:  # Of one size, too: it is said there.
@@ -139,16 +145,25 @@ def _recording(
     try:
         while True:
             known = surroundings.tensors()
+            read: list[Storage] = []
+            is_other = False
             try:
                 with surroundings:
-                    recording = captured(function, leaves, structure, known, symbols())
+                    recording = captured(function, leaves, structure, known, symbols(), read)
             finally:
                 changed = surroundings.changed()
                 surroundings.restore(changed)
+                is_other = surroundings.put_tensors_back()
+            if is_other:
+                raise _ChangeError(
+                    "it changes sizes, memory, gradients or attributes of a tensor around it"
+                )
             _require_computing_only(recording, surroundings, changed)
             # Tensors that were found on the way are known from the start the next time.
             if len(surroundings.tensors()) == len(known):
-                return recording
+                _require_known_gradients(leaves, surroundings)
+                surroundings.note_tensors(read)
+                return _with_own_tensors(recording, surroundings)
     finally:
         state.capturing = False
 
@@ -169,6 +184,30 @@ def _require_computing_only(
     for one in tree_leaves(recording.results):
         if not isinstance(one, Tensor) and not _is_described(one) and not surroundings.has(one):
             raise UnsupportedCaptureError(f"it returns a {type(one).__name__} of its own")
+
+
+def _with_own_tensors(recording: Recording, surroundings: Surroundings) -> Recording:
+    """The recording with copies, for each call, of tensors that the function itself makes of
+    Python numbers, where it writes to them or returns them."""
+    graph = recording.graph
+    if not recording.constants:
+        return recording
+    inputs = graph.placeholders[-len(recording.constants) :]
+    changing = written_inputs(graph) | handed_out(graph)
+    pairs = zip(inputs, recording.constants, strict=True)
+    made = {node for node, one in pairs if node in changing and not surroundings.has_tensor(one)}
+    if not made:
+        return recording
+    return Recording(with_copies(graph, made), recording.constants, recording.results)
+
+
+def _require_known_gradients(leaves: list[Any], surroundings: Surroundings) -> None:
+    """Raises UnsupportedCaptureError where a function may read gradients of its arguments."""
+    if "grad" in surroundings.names and any(
+        isinstance(one, Tensor) and one.is_leaf and (one.requires_grad or one.grad is not None)
+        for one in leaves
+    ):
+        raise UnsupportedCaptureError("it may read the gradient of an argument")
 
 
 def _is_described(value: Any) -> bool:

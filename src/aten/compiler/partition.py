@@ -13,7 +13,12 @@ from aten.backends.fast_paths import has_fast_path
 from aten.compiler.calls import has_effect, operator_of
 from aten.compiler.fusing import MAXIMUM_NODES, MAXIMUM_OPERANDS, FusedGroup, refusal
 from aten.compiler.gathers import Gather, gathers_of
-from aten.compiler.rewrites.rewriting import described
+from aten.compiler.rewrites.rewriting import (
+    described,
+    may_be_view,
+    written_operands,
+    written_values,
+)
 from aten.compiler.values import Composition, composed, is_as_made, is_over_elements
 from aten.graph.ir import Graph, Node, TensorMeta
 from aten.loops.geometry import UnsupportedGraphError
@@ -68,6 +73,32 @@ def partition(graph: Graph, least: int = LEAST_OPERATORS, *, has_gathers: bool =
         gathers = {node: one for node, one in gathers.items() if node not in shared}
 
 
+def _memory_order(graph: Graph) -> dict[Node, list[Node]]:
+    """Before a call: what writes to memory that it reads, and, where it writes, what reads it."""
+    written = written_values(graph)
+    behind: dict[Node, list[Node]] = {}
+    if not written:
+        return behind
+    bases: dict[Node, set[Node]] = {}
+    users: dict[Node, list[Node]] = {}
+    writers: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        memories = {base for one in node.all_input_nodes for base in bases.get(one, ())}
+        bases[node] = {node} if node in written else set()
+        if may_be_view(node):
+            bases[node] |= memories
+        if node.op != "call_function":
+            continue
+        overwritten = {base for one in written_operands(node) for base in bases[one]}
+        behind[node] = [one for base in memories for one in writers.get(base, ())]
+        behind[node] += [one for base in overwritten for one in users.get(base, ())]
+        for base in memories:
+            users.setdefault(base, []).append(node)
+        for base in overwritten:
+            writers[base] = [node]
+    return behind
+
+
 class _Partitioner:
     def __init__(self, graph: Graph, least: int, gathers: Mapping[Node, Gather]) -> None:
         self.graph = graph
@@ -81,6 +112,8 @@ class _Partitioner:
         self.home: dict[Node, _Group] = {}
         self.groups: list[_Group] = []
         self.refusals: dict[Node, str] = {}
+        # Nodes that have to wait for others whose results they do not read.
+        self.behind = _memory_order(graph)
 
     def run(self) -> Partition:
         last_effect: _Group | None = None
@@ -109,7 +142,7 @@ class _Partitioner:
         # What an operator gives is taken apart where it is computed.
         parts = [one for one in self.users.get(node, ()) if one.target == "operator.getitem"]
         group = _Group(1 << len(self.groups), [node, *parts])
-        for one in node.all_input_nodes:
+        for one in (*node.all_input_nodes, *self.behind.get(node, ())):
             if one in self.home:
                 group.before |= self.home[one].before | self.home[one].place
         self.groups.append(group)

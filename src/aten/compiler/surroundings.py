@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -19,9 +19,12 @@ from typing import Any
 from aten._core.dispatch.observing import CallObserver
 from aten._core.dispatch.replaying import holds
 from aten._core.memory.collecting import resting
+from aten._core.memory.storage import Storage
 from aten._core.tensor.tensor import Tensor
 from aten.autograd import Function
+from aten.backends.cpu.kernels.folding.plan import is_plain
 from aten.compiler import UnsupportedCaptureError
+from aten.compiler.appearances import Appearance, SameElements, SameSizes, appearance_of
 from aten.compiler.kinds import Watched, places_of_program
 from aten.graph.program import ProgramModule
 from aten.nn.modules.module import Module
@@ -48,6 +51,8 @@ _OF_GRADIENTS = frozenset(
         "register_post_accumulate_grad_hook",
     }
 )
+# Those that say where in memory a tensor is, which is another place in each call.
+_OF_PLACES = frozenset({"data_ptr", "storage_offset", "untyped_storage"})
 
 
 class Surroundings:
@@ -59,15 +64,18 @@ class Surroundings:
         places: what was found.
         refusals: why what the function does is not all in what it calls.
         uses_functions: whether an `autograd.Function`, which has its own derivative, was applied.
+        names: what the functions have names for, members among them.
     """
 
     def __init__(self) -> None:
         self.places: list[Watched] = []
         self.refusals: list[str] = []
         self.uses_functions = False
+        self.names: set[str] = set()
         self._seen: set[int] = set()
         self._kept: list[Any] = []
         self._tensors: dict[int, Tensor] = {}
+        self._appearances: list[Appearance] = []
         self._looked_at: set[int] = set()
         self._observer = CallObserver(self._entered, self._called, _is_of_program)
 
@@ -89,6 +97,12 @@ class Surroundings:
         """The tensors among what was found."""
         return list(self._tensors.values())
 
+    def has_tensor(self, value: Tensor) -> bool:
+        """Whether a tensor, or its memory, was there before the function ran."""
+        known = [one.value for one in self.places if isinstance(one.value, Tensor)]
+        known += self._tensors.values()
+        return any(one.untyped_storage() is value.untyped_storage() for one in known)
+
     def require_computing(self) -> None:
         """Raises UnsupportedCaptureError where the function may give something else next time."""
         if self.refusals:
@@ -102,6 +116,25 @@ class Surroundings:
         """Put back what these places held."""
         for one in changed:
             _put_back(one)
+
+    def put_tensors_back(self) -> bool:
+        """Let the tensors be what they were when they were found; whether one was not."""
+        # All of them, whatever the first one says.
+        return True in [one.put_back() for one in self._appearances]
+
+    def note_tensors(self, read: Sequence[Storage]) -> None:
+        """Have the program stand on what the tensors are, and on elements of these storages.
+
+        Raises UnsupportedCaptureError where it cannot be known whether somebody writes to them.
+        """
+        plain = [one.tensor for one in self._appearances]
+        if plain:
+            self.places.append(Watched(SameSizes(plain), "sizes_of_tensors", True))
+        if "grad" in self.names:
+            self.places += [Watched(one, "grad", one.grad) for one in plain if one.is_leaf]
+        found = [one for one in plain if any(one.untyped_storage() is held for held in read)]
+        if found:
+            self.places.append(Watched(SameElements(found), "elements_that_were_read", True))
 
     def _entered(self, frame: FrameType, code: CodeType) -> None:
         self._enter(frame, code)
@@ -138,6 +171,9 @@ class Surroundings:
             self.refusals.append(f"{called} of {name} gives something else each time")
 
     def _visit_globals(self, code: CodeType, namespace: dict[str, Any]) -> None:
+        self.names.update(code.co_names)
+        for name in _OF_PLACES.intersection(code.co_names):
+            self.refusals.append(f"{name} says something else of each argument")
         # Its functions are compiled, and no event tells that they are called.
         if "random" in code.co_names and "numpy" in sys.modules:
             names = {*code.co_names, *code.co_freevars}
@@ -168,7 +204,7 @@ class Surroundings:
     def visit(self, value: Any) -> None:
         """Find what can be reached from a value."""
         if isinstance(value, Tensor):
-            self._tensors[id(value)] = value
+            self._visit_tensor(value)
         if isinstance(value, (*PLAIN, Tensor, ModuleType)) or id(value) in self._seen:
             return
         if len(self.places) > MAXIMUM_PLACES:
@@ -188,6 +224,18 @@ class Surroundings:
             self.refusals.append(f"a {type(value).__name__} gives something else each time")
         elif 0 < getattr(value, "nbytes", 0) <= MAXIMUM_BYTES and hasattr(value, "tobytes"):
             self.places.append(Watched(value, None, value.tobytes()))
+
+    def _visit_tensor(self, value: Tensor) -> None:
+        if id(value) in self._tensors:
+            return
+        self._tensors[id(value)] = value
+        if not is_plain(value):
+            return
+        # The function may change it from now on.
+        self._appearances.append(appearance_of(value))
+        attributes = vars(value)
+        if attributes:
+            self._visit_dict(attributes)
 
     def _visit_dict(self, value: dict[Any, Any]) -> None:
         self.places.append(Watched(value, None, frozenset(value)))

@@ -453,9 +453,15 @@ def functionalize(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def functional(*args: Any, **kwargs: Any) -> Any:
-        mode = Functionalize()
-        with mode:
-            results = function(*args, **kwargs)
-        return map_tensors(mode.returned, results)
+        return called_under(Functionalize(), function, args, kwargs)
 
     return functional
+
+
+def called_under(
+    mode: Functionalize, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """What a function gives under a mode, as its caller gets it."""
+    with mode:
+        results = function(*args, **kwargs)
+    return map_tensors(mode.returned, results)

@@ -54,9 +54,11 @@ class Recorder(DispatchMode):
         inputs: placeholders, those of constants that were met among them.
         constants: tensors that were met and are no input, in the order of their placeholders.
         calls: nodes of calls, in their order.
+        meta_stands_for_data: whether tensors of the meta device stand for tensors with data.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, meta_stands_for_data: bool = False) -> None:
+        self.meta_stands_for_data = meta_stands_for_data
         self.graph = Graph()
         self.inputs: list[Node] = []
         self.constants: list[Tensor] = []
@@ -138,7 +140,8 @@ class Recorder(DispatchMode):
 def _refuse_without_data(tensor: Tensor) -> None:
     """Raises DataDependentOutputException where a composite of a recorded function looks at data:
     what it calls without is not what it calls with data."""
-    if is_fake(tensor) and any(isinstance(one, Recorder) for one in in_force()):
+    recorders = [one for one in in_force() if isinstance(one, Recorder)]
+    if any(is_fake(tensor) or one.meta_stands_for_data for one in recorders):
         raise DataDependentOutputException("an operator that is made of others", tensor)
 
 
@@ -170,7 +173,10 @@ def _spelled(size: Any) -> Any:
 
 
 def record(
-    function: Callable[..., Any], *inputs: Tensor, constants: Sequence[Tensor] = ()
+    function: Callable[..., Any],
+    *inputs: Tensor,
+    constants: Sequence[Tensor] = (),
+    meta_stands_for_data: bool = False,
 ) -> Recording:
     """The operators that `function` calls for these tensors, as a graph.
 
@@ -180,7 +186,9 @@ def record(
     constants of the graph.
 
     Tensors that the function uses besides its arguments are the recording's `constants`: of those
-    given here, as many as it uses, and those it finds or makes itself.
+    given here, as many as it uses, and those it finds or makes itself. Raises
+    DataDependentOutputException where what is called depends on data of fake tensors, or, if
+    `meta_stands_for_data`, of those of the meta device.
 
     Example:
 
@@ -200,7 +208,7 @@ def record(
             return (mul,)
         <BLANKLINE>
     """
-    recorder = Recorder()
+    recorder = Recorder(meta_stands_for_data=meta_stands_for_data)
     for place, one in enumerate(inputs):
         recorder.name(one, recorder.add("placeholder", f"input_{place}"))
     for one in constants:
@@ -221,18 +229,21 @@ def record(
 
 
 def used_calls(calls: Sequence[Node], output: Node) -> list[Node]:
-    """The calls without those of whose results nothing is used, and that write nothing."""
+    """The calls without those of whose results nothing is used, and that neither write nor draw."""
     wanted = set(nodes_in(output.args))
     kept = []
     for node in reversed(calls):
-        if node not in wanted and not _writes(node):
+        if node not in wanted and not _has_effect(node):
             continue
         wanted.update(node.all_input_nodes)
         kept.append(node)
     return kept[::-1]
 
 
-def _writes(node: Node) -> bool:
+def _has_effect(node: Node) -> bool:
     namespace, _, name = node.target.partition(".")
     op = find_operator(f"{namespace}::{name}")
-    return op is not None and any(one.is_write for one in op._schema.arguments)
+    return op is not None and (
+        "nondeterministic_seeded" in op.entry.tags
+        or any(one.is_write for one in op._schema.arguments)
+    )

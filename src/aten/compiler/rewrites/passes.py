@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import prod
 
-from aten.compiler.calls import has_effect, is_written, operator_of
+from aten.compiler.calls import has_effect, is_drawn, is_written, operator_of
 from aten.compiler.rewrites.bags import with_bags_together
 from aten.compiler.rewrites.choosing import Choices
 from aten.compiler.rewrites.epilogues import with_epilogues, with_padding
@@ -17,7 +17,13 @@ from aten.compiler.rewrites.limits import with_limited_products
 from aten.compiler.rewrites.products import with_weights_in_strips
 from aten.compiler.rewrites.recurrences import with_weights_in_blocks
 from aten.compiler.rewrites.repeats import with_sizes_known, without_repeats
-from aten.compiler.rewrites.rewriting import Rewriting, handed_out, users_of, written_inputs
+from aten.compiler.rewrites.rewriting import (
+    Rewriting,
+    handed_out,
+    users_of,
+    written_inputs,
+    written_values,
+)
 from aten.compiler.values import is_own
 from aten.graph.ir import Graph, Node
 
@@ -169,11 +175,12 @@ def _gives_values(users: list[Node]) -> bool:
 
 
 def without_unused(graph: Graph) -> Graph:
-    """The graph without calls of which nothing is used, and that write nothing."""
+    """The graph without calls of which nothing is used, and that neither write nor draw."""
     wanted: set[Node] = set()
     kept = []
     for node in reversed(graph.nodes):
-        if node.op == "call_function" and node not in wanted and not is_written(node):
+        is_used = node in wanted or is_written(node) or is_drawn(node)
+        if node.op == "call_function" and not is_used:
             continue
         wanted.update(node.all_input_nodes)
         kept.append(node)
@@ -184,10 +191,10 @@ def without_unused(graph: Graph) -> Graph:
 
 def constant_part(graph: Graph, constants: set[Node]) -> list[Node]:
     """Calls that depend on nothing but constants, which the program does not write to: they give
-    the same whenever it runs. Random numbers are none of them, nor is what a result may share
-    memory with: whoever gets it may write to it."""
+    the same whenever it runs. Random numbers are none of them, nor is what is written to, nor what
+    a result may share memory with: whoever gets it may write to it."""
     same = constants - written_inputs(graph)
-    given = handed_out(graph)
+    given = handed_out(graph) | written_values(graph)
     found = []
     for node in graph.nodes:
         if node.op != "call_function" or node in given or has_effect(node):

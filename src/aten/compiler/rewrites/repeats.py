@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from aten.compiler.calls import has_effect, is_written, operator_of
-from aten.compiler.rewrites.rewriting import Rewriting, given, handed_out
+from aten.compiler.rewrites.rewriting import Rewriting, given, handed_out, written_values
 from aten.compiler.values import SIZED_BY_CALL, is_own, is_row_major
 from aten.graph.ir import Graph, Node, TensorMeta
 
@@ -24,10 +24,10 @@ def without_repeats(graph: Graph) -> Graph:
     """The graph with one call for all that have the same operator and operands.
 
     Calls that draw or write, or whose kernel somebody else registered, are as many as before, and
-    so are results and what they may share memory with: whoever gets one may write to it. Which
-    operators have fewer calls is noted as `made_once`.
+    so are results, what is written to and what these may share memory with: whoever gets a result
+    may write to it. Which operators have fewer calls is noted as `made_once`.
     """
-    apart = handed_out(graph)
+    apart = handed_out(graph) | written_values(graph)
     rewriting = Rewriting(graph)
     met: dict[Any, Node] = {}
     for node in graph.nodes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from aten._core.base.device import device
 from aten._core.tensor.construct import empty_strided
 from aten._core.tensor.tensor import Tensor
 from aten.compiler.calls import is_written, operator_of
-from aten.graph.ir import Graph, Node, TensorMeta, concrete, map_nodes
+from aten.graph.ir import Graph, Node, TensorMeta, concrete, map_nodes, nodes_in
 
 _META = device("meta")
 
@@ -130,19 +131,62 @@ def written_inputs(graph: Graph) -> set[Node]:
     }
 
 
+def with_copies(graph: Graph, inputs: set[Node]) -> Graph:
+    """The graph over copies of these inputs, which each call makes."""
+    rewriting = Rewriting(graph)
+    for node in graph.placeholders:
+        rewriting.keep(node)
+    for node in graph.placeholders:
+        if node in inputs:
+            copied = rewriting.current[node]
+            rewriting.current[node] = rewriting.call("aten.clone.default", copied)
+    for node in graph.nodes:
+        if node.op != "placeholder":
+            rewriting.keep(node)
+    return rewriting.finished()
+
+
 def handed_out(graph: Graph) -> set[Node]:
     """What a result is or may be a view of."""
+    return with_bases(graph.output_node.all_input_nodes)
+
+
+def written_values(graph: Graph) -> set[Node]:
+    """What calls write to, and what that is or may be a view of."""
+    return with_bases([one for node in graph.nodes for one in written_operands(node)])
+
+
+def written_operands(node: Node) -> list[Node]:
+    """What a call writes to, lists taken apart."""
+    op = operator_of(node)
+    if op is None or not is_written(node):
+        return []
+    found: list[Node] = []
+    for place, one in enumerate(op._schema.arguments):
+        if one.is_write:
+            value = node.args[place] if place < len(node.args) else node.kwargs.get(one.name)
+            found += nodes_in(value)
+    return found
+
+
+def with_bases(nodes: Iterable[Node]) -> set[Node]:
+    """These values, and those whose memory they have or may have."""
     found: set[Node] = set()
-    waiting = list(graph.output_node.all_input_nodes)
+    waiting = list(nodes)
     while waiting:
         node = waiting.pop()
         if node in found:
             continue
         found.add(node)
-        op = operator_of(node)
-        if op is None or op._schema.is_view or op.entry.kind == "composite":
+        if may_be_view(node):
             waiting += node.all_input_nodes
     return found
+
+
+def may_be_view(node: Node) -> bool:
+    """Whether a value may have memory of an operand."""
+    op = operator_of(node)
+    return op is None or op._schema.is_view or op.entry.kind == "composite"
 
 
 def _recorded(tensor: Tensor) -> TensorMeta:
