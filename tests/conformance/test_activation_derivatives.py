@@ -109,3 +109,15 @@ def test_glu(element):
     assert not compare("glu_backward", torch.ones(()), torch.ones(()), 0)
     assert not compare("glu_backward", torch.ones(1), torch.ones(3), 0)
     assert not compare("glu_backward", torch.ones(1), torch.ones(2), 1)
+
+
+def test_hard_gumbel_softmax_has_the_gradient_of_the_soft_one() -> None:
+    def gradient(hard: bool) -> list[list[float]]:
+        aten.manual_seed(3)
+        logits = aten.tensor([[0.5, 1.0, -1.0]], requires_grad=True)
+        sample = aten.nn.functional.gumbel_softmax(logits, tau=0.7, hard=hard)
+        (sample * aten.tensor([1.0, 2.0, 3.0])).sum().backward()
+        found: list[list[float]] = logits.grad.tolist()
+        return found
+
+    assert gradient(hard=True) == gradient(hard=False)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import IO, Any
 
 from aten._core.base.device import device as Device  # noqa: N812
 from aten.export.control import map, scan
 from aten.export.dimensions import CaptureError, Dim, dims
-from aten.graph import bundled, program
+from aten.graph import bundled, higher_order, program
 from aten.graph.errors import (
     ArchiveError,
     ExportError,
@@ -69,8 +70,15 @@ def _decomposed(taken: ExportedProgram, to: str | None) -> ExportedProgram:
     return decomposing.decomposed(taken, to)
 
 
+def _autocast(*settings: Any) -> AbstractContextManager[Any]:
+    from aten import amp
+
+    return amp.autocast(*settings)
+
+
 # Programs are below what traces them, which is imported when it is first wanted.
 program.set_decomposition(_decomposed)
+higher_order.set_autocast(_autocast)
 
 
 def load(

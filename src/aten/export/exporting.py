@@ -16,6 +16,7 @@ from aten.export.comparing import Point
 from aten.export.dimensions import CaptureError, Dim, DimHint, Dynamic, DynamicSizes
 from aten.export.tracing import Trace, trace
 from aten.export.unification import Unified, pruned, ranges_of
+from aten.grad_mode import is_grad_enabled
 from aten.graph import pytree
 from aten.graph.ir import Node, TensorMeta
 from aten.graph.program import CallSpec, ExportedProgram
@@ -199,7 +200,35 @@ class _Exporter:
         with _replaced(self.module, fakes):
             # Of other traces than the first nobody asks where calls come from.
             paths, self.asked = (None if self.asked else self.paths), True
-            return trace(lambda: self.module(*args, **kwargs), named, mode, paths)
+            return trace(
+                lambda: self.module(*args, **kwargs),
+                named,
+                mode,
+                paths,
+                assigned=lambda: self._assigned(fakes),
+                gradients=is_grad_enabled(),
+            )
+
+    def _assigned(self, fakes: Mapping[int, Tensor]) -> dict[str, Any]:
+        """The tensors that a run put into the place of buffers, by their placeholders' names.
+
+        Raises CaptureError where it replaced another tensor, or by what is not like it.
+        """
+        owners = dict(_modules(self.module))
+        found: dict[str, Any] = {}
+        for one in self.state:
+            path, _, name = one.target.rpartition(".")
+            was, now = fakes[id(one.tensor)], getattr(owners[path], name, None)
+            if now is was:
+                continue
+            if one.kind is not InputKind.BUFFER or not _alike(was, now):
+                raise CaptureError(
+                    f"export: the program assigns {_described(now)} to the {_KINDS[one.kind]} "
+                    f"{one.target} of {_described(was)}: what a program leaves in a module is "
+                    f"assigned to its buffers, in the same shape and dtype"
+                )
+            found[one.name] = now
+        return found
 
     def _program(
         self,
@@ -311,6 +340,24 @@ def _user_input(
         )
     node = Node(name, "placeholder", name, meta={"val": leaf})
     return node, InputSpec(InputKind.USER_INPUT, ConstantArgument(name, leaf))
+
+
+_KINDS = {InputKind.BUFFER: "buffer", InputKind.PARAMETER: "parameter"}
+
+
+def _alike(was: Tensor, now: Any) -> bool:
+    return (
+        isinstance(now, Tensor)
+        and now.shape == was.shape
+        and now.dtype is was.dtype
+        and now.device == was.device
+    )
+
+
+def _described(value: Any) -> str:
+    if not isinstance(value, Tensor):
+        return type(value).__name__
+    return f"a tensor of {list(value.shape)} of {value.dtype}"
 
 
 def _identifier(path: str) -> str:
@@ -430,9 +477,15 @@ def fake_tensor(
 
 @contextlib.contextmanager
 def _replaced(module: Any, fakes: Mapping[int, Tensor]) -> Iterator[None]:
-    """Fake tensors in the place of a module's parameters and buffers."""
+    """Fake tensors in the place of a module's parameters and buffers.
+
+    Raises CaptureError where another attribute is assigned a tensor meanwhile: the program could
+    not hold it.
+    """
     kept: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    for _, owner in _modules(module):
+    attributes: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
+    for path, owner in _modules(module):
+        attributes.append((path, vars(owner), dict(vars(owner))))
         for members in (owner._parameters, owner._buffers):
             kept.append((members, dict(members)))
             for name, value in members.items():
@@ -444,3 +497,24 @@ def _replaced(module: Any, fakes: Mapping[int, Tensor]) -> Iterator[None]:
         for members, values in kept:
             members.clear()
             members.update(values)
+        assigned = [one for path, now, was in attributes for one in _taken_back(path, now, was)]
+    if assigned:
+        raise CaptureError(
+            f"export: the program assigns tensors to the attributes {', '.join(assigned)}: "
+            f"register them as buffers (register_buffer)"
+        )
+
+
+def _taken_back(path: str, now: dict[str, Any], was: Mapping[str, Any]) -> list[str]:
+    """Puts back what attributes were that tensors were assigned to, and gives their names."""
+    names = [
+        name
+        for name, value in now.items()
+        if isinstance(value, Tensor) and value is not was.get(name)
+    ]
+    for name in names:
+        if name in was:
+            now[name] = was[name]
+        else:
+            del now[name]
+    return [f"{path}.{name}" if path else name for name in names]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
@@ -12,21 +12,23 @@ from aten._core.base.errors import (
     DynamicOutputShapeException,
     NoElementsError,
 )
+from aten._core.base.keys import gradient_modes
 from aten._core.dispatch.dispatcher import OpOverload
 from aten._core.tensor.tensor import Tensor
 from aten.export.common_forms import DecomposeForFiles, common_form, core_form
 from aten.export.dimensions import CaptureError
 from aten.export.places import Place, Provenance, place_of_error, provenance
 from aten.export.regions import Region, RegionRecorder, Regions
-from aten.grad_mode import no_grad
-from aten.graph.ir import Node, map_nodes
+from aten.grad_mode import set_grad_enabled
+from aten.graph.ir import Node, TensorMeta, map_nodes
 from aten.graph.pytree import TreeSpec, flattened
 from aten.ops.unknown_sizes import saying_now
-from aten.registry import USER_DEFINED
+from aten.registry import USER_DEFINED, ops
 from aten.transforms import FakeTensorMode, Functionalize
 
 _DATA_ERRORS = (DataDependentOutputException, DynamicOutputShapeException, NoElementsError)
 _COPY = "aten::copy_"
+_DETACH = "aten.detach.default"
 _SEEDED = "nondeterministic_seeded"
 
 
@@ -49,6 +51,8 @@ class Tracer(RegionRecorder):
         # Calls that give the same: the first one's result by what is called, and the first ones.
         self.firsts: dict[str, tuple[Node, Tensor]] = {}
         self.first_of: dict[Node, Node] = {}
+        # What calls with gradients use of what was computed without.
+        self.ends: dict[Node, Node] = {}
 
     def inner(self) -> Tracer:
         made = Tracer(self.until, self.modules, self.to)
@@ -124,7 +128,7 @@ class Tracer(RegionRecorder):
             )
         if node.op != "placeholder":
             raise CaptureError(f"the function writes to memory that {node.name} is a view of")
-        self.mutations[node] = self.noted(value)
+        self.mutations[node] = self.held(value)
         return target
 
     def constants_met(self) -> set[Node]:
@@ -135,6 +139,29 @@ class Tracer(RegionRecorder):
         node = super().find(value)
         return self.mutations.get(node, node) if node is not None else None
 
+    def noted(self, value: Any) -> Any:
+        """As recorders have it; gradients end at what was computed where none were wanted."""
+        made = super().noted(value)
+        if not isinstance(value, Tensor) or not gradient_modes()[0]:
+            return made
+        return self.detached(made)
+
+    def held(self, value: Tensor) -> Node:
+        """What is copied to a tensor from outside, which takes no gradients."""
+        made: Node = super().noted(value)
+        return made
+
+    def detached(self, node: Node) -> Node:
+        record = node.meta.get("val")
+        if node.meta.get("gradients", True) or not isinstance(record, TensorMeta):
+            return node
+        if not (record.dtype.is_floating_point or record.dtype.is_complex):
+            return node
+        if node not in self.ends:
+            self.ends[node] = self.add("call_function", _DETACH, (node,))
+            self.ends[node].meta["val"] = record
+        return self.ends[node]
+
     def add(
         self,
         op: str,
@@ -143,6 +170,8 @@ class Tracer(RegionRecorder):
         kwargs: dict[str, Any] | None = None,
     ) -> Node:
         node = super().add(op, target, args, kwargs)
+        if op == "call_function" and not gradient_modes()[0]:
+            node.meta["gradients"] = False
         if op == "call_function" and self.modules is not None:
             self.came_from[node] = provenance(sys._getframe(1), self.until, self.modules)
         return node
@@ -190,18 +219,22 @@ def trace(
     mode: FakeTensorMode,
     modules: Mapping[int, str] | None,
     to: str | None = None,
+    assigned: Callable[[], Mapping[str, Tensor]] = dict,
+    gradients: bool = True,
 ) -> Trace:
     """Runs a function of no arguments that uses the named fake tensors.
 
     `modules` are the paths of modules by identity, or None where nobody asks where calls come from.
     `to` is the set of operators that others are taken apart to: "core", "prims", or None.
+    `assigned`, asked when the function has run, gives the tensors that it put into the place of
+    named ones. `gradients` is whether the function is run where they are wanted.
 
     Raises CaptureError where what the function does depends on the values of tensors, and what the
     function raises.
     """
     tracer = Tracer(trace.__code__, modules, to)
     functional = Functionalize()
-    with no_grad(), mode:
+    with set_grad_enabled(gradients), mode:
         for name, value in named:
             tracer.placeholder(name, value)
         with tracer:
@@ -216,10 +249,29 @@ def trace(
                 leaves = [
                     functional.returned(one) if isinstance(one, Tensor) else one for one in leaves
                 ]
+                held = {name: functional.returned(one) for name, one in assigned().items()}
+                # What is copied to at the end is read before.
+                memory = {_memory(value) for name, value in named if name in held}
+                leaves = [_apart(one, memory) for one in leaves]
+                held = {name: _apart(one, memory) for name, one in held.items()}
             except _DATA_ERRORS as error:
                 raise _data_error(error) from error
             noted = [_noted(tracer, one) for one in leaves]
+            placeholders = {node.name: node for node in tracer.inputs}
+            for name, value in held.items():
+                tracer.mutations[placeholders[name]] = tracer.held(value)
     return Trace(tracer, noted, out_spec)
+
+
+def _memory(tensor: Tensor) -> int:
+    return id(tensor.untyped_storage())
+
+
+def _apart(leaf: Any, memory: Container[int]) -> Any:
+    """A copy of a tensor in memory that is going to be written to."""
+    if not isinstance(leaf, Tensor) or _memory(leaf) not in memory:
+        return leaf
+    return ops.aten.clone(leaf)
 
 
 def _noted(tracer: Tracer, leaf: Any) -> Any:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from aten._core.base.keys import gradient_modes, set_gradient_modes
 from aten._core.tensor.tensor import Tensor
-from aten.graph.errors import ExportError
 from aten.registry import ops
 
 Function = Callable[..., Any]
@@ -105,8 +106,13 @@ def map_impl(body: Function, rows: Sequence[Any], additional: Sequence[Any]) -> 
 
 
 def wrap_with_set_grad_enabled(enabled: bool, graph: Function, *operands: Any) -> tuple[Any, ...]:
-    """The graph's results; recording for backward does not change them."""
-    return _results(graph(*operands))
+    """The graph's results, computed where gradients are wanted or not."""
+    recording, inference = gradient_modes()
+    set_gradient_modes(bool(enabled), inference)
+    try:
+        return _results(graph(*operands))
+    finally:
+        set_gradient_modes(recording, inference)
 
 
 def wrap_with_autocast(
@@ -117,10 +123,17 @@ def wrap_with_autocast(
     graph: Function,
     *operands: Any,
 ) -> tuple[Any, ...]:
-    """The graph's results where autocast was switched off; a region under autocast raises."""
-    if enabled:
-        raise ExportError(f"wrap_with_autocast: autocast to {dtype} is not supported in programs")
-    return _results(graph(*operands))
+    """The graph's results, computed under autocast, or with it switched off."""
+    with _autocast[0](device_type, dtype, enabled, cache_enabled):
+        return _results(graph(*operands))
+
+
+_autocast: list[Callable[..., AbstractContextManager[Any]]] = []
+
+
+def set_autocast(region: Callable[..., AbstractContextManager[Any]]) -> None:
+    """Says what makes regions under autocast."""
+    _autocast[:] = [region]
 
 
 def tag_activation_checkpoint(graph: Function, *operands: Any, **options: Any) -> tuple[Any, ...]:

@@ -340,5 +340,5 @@ def gumbel_softmax(
         return soft
     index = soft.max(dim, keepdim=True)[1]
     zeros = ops.aten.zeros_like(logits, memory_format=MEMORY_FORMATS["contiguous_format"])
-    # As where gradients flow through the soft sample: the same value, rounded twice.
-    return zeros.scatter_(dim, index, 1.0) - soft + soft
+    # The value is the hard sample's; the gradient is the soft one's.
+    return zeros.scatter_(dim, index, 1.0) - soft.detach() + soft
