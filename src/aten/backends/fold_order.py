@@ -13,8 +13,6 @@ from aten.prims import Graph, Node
 # Up to so many elements a row is no vector. It is folded one element after the other, beside other
 # rows.
 _FEW = 8
-# Points enough for the vectors of a loop across them.
-_MANY_POINTS = 64
 
 
 def depending_on_folds(nodes: Sequence[Node]) -> set[int]:
@@ -61,13 +59,15 @@ def has_few(graph: Graph, reduced: list[Dimension]) -> bool:
 
 
 def points_of_few(kept: list[Dimension], operands: int) -> list[Dimension]:
-    """The points above rows of few elements: many of them last, for the loop across."""
+    """The points above rows of few elements: not just a few last, for the loop across.
+
+    What changes places hardly depends on sizes, which files leave open.
+    """
     if not kept:
         return [Dimension(1, [0] * operands)]
-    longest = max(range(len(kept)), key=lambda place: kept[place].size)
-    if kept[-1].size >= min(kept[longest].size, _MANY_POINTS):
-        return kept
-    return [*kept[:longest], *kept[longest + 1 :], kept[longest]]
+    if len(kept) > 1 and kept[-1].size < min(_FEW, kept[-2].size):
+        return [*kept[:-2], kept[-1], kept[-2]]
+    return kept
 
 
 def loop_order(kept: list[Dimension], reduced: list[Dimension], widths: list[int]) -> str:
