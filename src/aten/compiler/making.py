@@ -107,7 +107,7 @@ def program_of_sizes(
     environments: list[ShapeEnvironment] = []
 
     def symbols() -> Symbols:
-        environments.append(ShapeEnvironment())
+        environments.append(ShapeEnvironment(are_texts_of_numbers=True))
         return symbols_for(environments[-1], tensors, is_moving)
 
     operands = [*tensors, *surroundings.tensors()]
@@ -115,8 +115,8 @@ def program_of_sizes(
         return None
     try:
         recording = _recording(function, leaves, structure, surroundings, symbols)
-        if "nbytes" in surroundings.names:
-            raise SizesError("it may ask how many bytes a tensor has")
+        if surroundings.asks_of_sizes:
+            raise SizesError(f"it may ask {surroundings.asks_of_sizes}")
         if is_grad_enabled() and any(one.requires_grad for one in recording.constants):
             return None
         return DynamicProgram(recording, environments[-1], len(tensors))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from dis import get_instructions
 from functools import partial
 from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -65,6 +66,7 @@ class Surroundings:
         refusals: why what the function does is not all in what it calls.
         uses_functions: whether an `autograd.Function`, which has its own derivative, was applied.
         names: what the functions have names for, members among them.
+        asks_of_sizes: what of sizes that symbols stand for would be answered for one size alone.
     """
 
     def __init__(self) -> None:
@@ -72,6 +74,7 @@ class Surroundings:
         self.refusals: list[str] = []
         self.uses_functions = False
         self.names: set[str] = set()
+        self.asks_of_sizes = ""
         self._seen: set[int] = set()
         self._kept: list[Any] = []
         self._tensors: dict[int, Tensor] = {}
@@ -172,6 +175,7 @@ class Surroundings:
 
     def _visit_globals(self, code: CodeType, namespace: dict[str, Any]) -> None:
         self.names.update(code.co_names)
+        self.asks_of_sizes = self.asks_of_sizes or _asked_of_sizes(code)
         for name in _OF_PLACES.intersection(code.co_names):
             self.refusals.append(f"{name} says something else of each argument")
         # Its functions are compiled, and no event tells that they are called.
@@ -336,6 +340,18 @@ _LOOKS: tuple[tuple[Any, Callable[[Surroundings, Any], None]], ...] = (
     (ProgramModule, Surroundings._visit_program),
     ((Module, Optimizer), Surroundings._visit_object),
 )
+
+
+def _asked_of_sizes(code: CodeType) -> str:
+    """What code may ask for that symbols in the place of sizes answer in another way."""
+    names = code.co_names
+    if "nbytes" in names:
+        return "how many bytes a tensor has"
+    if "int" not in names or not {"isinstance", "type"}.intersection(names):
+        return ""
+    # As a member, `type` is that of a device or a tensor.
+    loaded = {one.argval for one in get_instructions(code) if one.opname == "LOAD_GLOBAL"}
+    return "whether a size is an int" if {"isinstance", "type"} & loaded else ""
 
 
 def _put_back(place: Watched) -> None:
