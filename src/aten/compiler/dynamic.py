@@ -135,8 +135,11 @@ def symbols_for(
 
 def map_numbers(value: Any, function: Callable[[Any], Any]) -> Any:
     """A nest with what `function` gives for the expressions of its symbolic numbers."""
-    if isinstance(value, (SymInt, SymFloat)):
+    if isinstance(value, SymInt):
         return function(value.expression)
+    if isinstance(value, SymFloat):
+        # A float, also where the number is a whole one: the dtypes of results depend on it.
+        return function(Expression("float", function=float, arguments=(value.expression,)))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(map_numbers(one, function) for one in value))
     if isinstance(value, (list, tuple)):

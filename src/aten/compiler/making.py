@@ -25,7 +25,7 @@ from aten.compiler.programs import CompiledProgram
 from aten.compiler.rewrites.choosing import Choices
 from aten.compiler.rewrites.passes import writes
 from aten.compiler.rewrites.rewriting import handed_out, with_copies, written_inputs
-from aten.compiler.surroundings import PLAIN, Surroundings
+from aten.compiler.surroundings import LAZY, PLAIN, Surroundings
 from aten.grad_mode import is_grad_enabled
 from aten.graph.symbolic import SymbolicError
 from aten.transforms.recording import Recording
@@ -107,7 +107,7 @@ def program_of_sizes(
     environments: list[ShapeEnvironment] = []
 
     def symbols() -> Symbols:
-        environments.append(ShapeEnvironment())
+        environments.append(ShapeEnvironment(are_texts_of_numbers=True))
         return symbols_for(environments[-1], tensors, is_moving)
 
     operands = [*tensors, *surroundings.tensors()]
@@ -115,8 +115,8 @@ def program_of_sizes(
         return None
     try:
         recording = _recording(function, leaves, structure, surroundings, symbols)
-        if "nbytes" in surroundings.names:
-            raise SizesError("it may ask how many bytes a tensor has")
+        if surroundings.asks_of_sizes:
+            raise SizesError(f"it may ask {surroundings.asks_of_sizes}")
         if is_grad_enabled() and any(one.requires_grad for one in recording.constants):
             return None
         return DynamicProgram(recording, environments[-1], len(tensors))
@@ -140,6 +140,8 @@ def _recording(
     Raises what `captured` does, and _ChangeError where the function changed what is around it,
     which is as before then.
     """
+    if surroundings.is_unfinished:
+        raise _ChangeError(LAZY)
     surroundings.require_computing()
     state.capturing = True
     try:
@@ -162,6 +164,7 @@ def _recording(
             # Tensors that were found on the way are known from the start the next time.
             if len(surroundings.tensors()) == len(known):
                 _require_known_gradients(leaves, surroundings)
+                surroundings.note_classes()
                 surroundings.note_tensors(read)
                 return _with_own_tensors(recording, surroundings)
     finally:

@@ -10,8 +10,11 @@ compute, and what it did is taken back.
 from __future__ import annotations
 
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dis import get_instructions
 from functools import partial
 from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -27,9 +30,13 @@ from aten.compiler import UnsupportedCaptureError
 from aten.compiler.appearances import Appearance, SameElements, SameSizes, appearance_of
 from aten.compiler.kinds import Watched, places_of_program
 from aten.graph.program import ProgramModule
+from aten.nn.modules.hooks import everywhere
+from aten.nn.modules.lazy import UninitializedBuffer, UninitializedParameter
 from aten.nn.modules.module import Module
 from aten.optim.optimizer import Optimizer
 
+LAZY = "a lazy module makes its parameters in its first call"
+_NOTHING = object()
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 # Members of larger containers are not looked at, nor is more than so much in all.
 MAXIMUM_MEMBERS = 10_000
@@ -55,6 +62,36 @@ _OF_GRADIENTS = frozenset(
 _OF_PLACES = frozenset({"data_ptr", "storage_offset", "untyped_storage"})
 
 
+class Variable:
+    """A context variable, read as a member."""
+
+    def __init__(self, variable: ContextVar[Any]) -> None:
+        self._variable = variable
+
+    @property
+    def value(self) -> Any:
+        """What it holds, or what stands for nothing."""
+        return self._variable.get(_NOTHING)
+
+    @value.setter
+    def value(self, held: Any) -> None:
+        if held is not _NOTHING:
+            self._variable.set(held)
+
+
+class SameMembers:
+    """Whether classes have as many members as before."""
+
+    def __init__(self, classes: Sequence[type]) -> None:
+        self._members = [vars(one) for one in classes]
+        self._counts = list(map(len, self._members))
+
+    @property
+    def members_of_classes(self) -> bool:
+        """Whether it is so."""
+        return list(map(len, self._members)) == self._counts
+
+
 class Surroundings:
     """What a function can reach, as it was when it was reached.
 
@@ -65,6 +102,8 @@ class Surroundings:
         refusals: why what the function does is not all in what it calls.
         uses_functions: whether an `autograd.Function`, which has its own derivative, was applied.
         names: what the functions have names for, members among them.
+        is_unfinished: whether a module has parameters that its first call makes.
+        asks_of_sizes: what of sizes that symbols stand for would be answered for one size alone.
     """
 
     def __init__(self) -> None:
@@ -72,11 +111,15 @@ class Surroundings:
         self.refusals: list[str] = []
         self.uses_functions = False
         self.names: set[str] = set()
+        self.asks_of_sizes = ""
+        self.is_unfinished = False
         self._seen: set[int] = set()
         self._kept: list[Any] = []
         self._tensors: dict[int, Tensor] = {}
         self._appearances: list[Appearance] = []
         self._looked_at: set[int] = set()
+        self._classes: list[type] = []
+        self._entered_codes: set[CodeType] = set()
         self._observer = CallObserver(self._entered, self._called, _is_of_program)
 
     def __enter__(self) -> Surroundings:
@@ -105,6 +148,8 @@ class Surroundings:
 
     def require_computing(self) -> None:
         """Raises UnsupportedCaptureError where the function may give something else next time."""
+        if self.is_unfinished:
+            raise UnsupportedCaptureError(LAZY)
         if self.refusals:
             raise UnsupportedCaptureError(self.refusals[0])
 
@@ -121,6 +166,21 @@ class Surroundings:
         """Let the tensors be what they were when they were found; whether one was not."""
         # All of them, whatever the first one says.
         return True in [one.put_back() for one in self._appearances]
+
+    def note_classes(self) -> None:
+        """Have the program stand on the methods that were entered, and on classes having no others
+        in front of these."""
+        for kind in self._classes:
+            for name, member in vars(kind).items():
+                function = member.fget if isinstance(member, property) else member
+                if (
+                    isinstance(function, FunctionType)
+                    and function.__code__ in self._entered_codes
+                    and getattr(kind, name, None) is member
+                ):
+                    self.places.append(Watched(kind, name, member))
+        if self._classes:
+            self.places.append(Watched(SameMembers(self._classes), "members_of_classes", True))
 
     def note_tensors(self, read: Sequence[Storage]) -> None:
         """Have the program stand on what the tensors are, and on elements of these storages.
@@ -146,6 +206,7 @@ class Surroundings:
         self.require_computing()
 
     def _enter(self, frame: FrameType, code: CodeType) -> None:
+        self._entered_codes.add(code)
         if code is _APPLY:
             self.uses_functions = True
         package = _package(frame.f_globals.get("__name__"))
@@ -172,6 +233,7 @@ class Surroundings:
 
     def _visit_globals(self, code: CodeType, namespace: dict[str, Any]) -> None:
         self.names.update(code.co_names)
+        self.asks_of_sizes = self.asks_of_sizes or _asked_of_sizes(code)
         for name in _OF_PLACES.intersection(code.co_names):
             self.refusals.append(f"{name} says something else of each argument")
         # Its functions are compiled, and no event tells that they are called.
@@ -229,6 +291,8 @@ class Surroundings:
         if id(value) in self._tensors:
             return
         self._tensors[id(value)] = value
+        if isinstance(value, (UninitializedParameter, UninitializedBuffer)):
+            self.is_unfinished = True
         if not is_plain(value):
             return
         # The function may change it from now on.
@@ -251,7 +315,22 @@ class Surroundings:
             for member in members:
                 self.visit(member)
 
+    def _visit_variable(self, value: ContextVar[Any]) -> None:
+        held = value.get(_NOTHING)
+        self.places.append(Watched(Variable(value), "value", held))
+        if held is not _NOTHING:
+            self.visit(held)
+
+    def _visit_local(self, value: threading.local) -> None:
+        for name, member in list(vars(value).items()):
+            self._note(value, name, member)
+
     def _visit_function(self, value: FunctionType) -> None:
+        self.places.append(Watched(value, "__code__", value.__code__))
+        if value.__dict__:
+            self.visit(value.__dict__)
+        if value.__kwdefaults__ is not None:
+            self.places.append(Watched(value, "__kwdefaults__", value.__kwdefaults__))
         self.visit(value.__defaults__)
         self.visit(value.__kwdefaults__)
         if value.__defaults__ is not None:
@@ -280,6 +359,10 @@ class Surroundings:
         self.places += places_of_program(value)
 
     def _visit_object(self, value: Any) -> None:
+        if _is_class_of_program(type(value)):
+            self.places.append(Watched(value, "__class__", type(value)))
+        if isinstance(value, Module):
+            self.visit(everywhere)
         namespace = _own_names(value)
         for name, member in list(namespace.items()):
             if isinstance(value, Module) and isinstance(member, dict) and name in _OF_MODULES:
@@ -301,7 +384,7 @@ class Surroundings:
             if not _is_class_of_program(kind) or id(kind) in self._looked_at:
                 continue
             self._looked_at.add(id(kind))
-            self._kept.append(kind)
+            self._classes.append(kind)
             for name, member in list(vars(kind).items()):
                 is_of_language = name.startswith("__") and name.endswith("__")
                 if isinstance(member, (*PLAIN, Tensor, *_CONTAINERS)) and not is_of_language:
@@ -333,9 +416,23 @@ _LOOKS: tuple[tuple[Any, Callable[[Surroundings, Any], None]], ...] = (
     (FunctionType, Surroundings._visit_function),
     (MethodType, Surroundings._visit_method),
     (partial, Surroundings._visit_partial),
+    (ContextVar, Surroundings._visit_variable),
+    (threading.local, Surroundings._visit_local),
     (ProgramModule, Surroundings._visit_program),
     ((Module, Optimizer), Surroundings._visit_object),
 )
+
+
+def _asked_of_sizes(code: CodeType) -> str:
+    """What code may ask for that symbols in the place of sizes answer in another way."""
+    names = code.co_names
+    if "nbytes" in names:
+        return "how many bytes a tensor has"
+    if "int" not in names or not {"isinstance", "type"}.intersection(names):
+        return ""
+    # As a member, `type` is that of a device or a tensor.
+    loaded = {one.argval for one in get_instructions(code) if one.opname == "LOAD_GLOBAL"}
+    return "whether a size is an int" if {"isinstance", "type"} & loaded else ""
 
 
 def _put_back(place: Watched) -> None:

@@ -75,6 +75,8 @@ class ShapeEnvironment:
         ranges: the sizes each symbol may take.
         guards: the conditions that were relied on, in the order they came up.
         replaced: symbols that others, or numbers, turned out to be equal to.
+        are_texts_of_numbers: whether `str(size)` is that of a number, which fixes the size, for
+            programs that do not know of symbols.
 
     Example:
 
@@ -91,7 +93,8 @@ class ShapeEnvironment:
         ['batch <= 8']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, are_texts_of_numbers: bool = False) -> None:
+        self.are_texts_of_numbers = are_texts_of_numbers
         self.hints: dict[str, int] = {}
         self.ranges: dict[str, ValueRange] = {}
         self.guards: list[Guard] = []

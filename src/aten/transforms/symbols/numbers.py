@@ -213,10 +213,15 @@ class SymInt:
         return self._combined(other, smallest)
 
     def __str__(self) -> str:
-        return str(self.size)
+        return str(int(self) if self.environment.are_texts_of_numbers else self.size)
 
     def __repr__(self) -> str:
-        return str(self.size)
+        return str(self)
+
+    def __format__(self, specification: str) -> str:
+        if self.environment.are_texts_of_numbers:
+            return format(int(self), specification)
+        return format(str(self), specification)
 
     def __copy__(self) -> SymInt:
         return self
@@ -362,10 +367,15 @@ class SymFloat:
         return self
 
     def __str__(self) -> str:
-        return str(self.expression)
+        return str(float(self) if self.environment.are_texts_of_numbers else self.expression)
 
     def __repr__(self) -> str:
-        return str(self.expression)
+        return str(self)
+
+    def __format__(self, specification: str) -> str:
+        if self.environment.are_texts_of_numbers:
+            return format(float(self), specification)
+        return format(str(self), specification)
 
 
 def _whole(value: Any) -> bool:
