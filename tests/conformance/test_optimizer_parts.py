@@ -121,7 +121,7 @@ def test_names_and_copies():
 
     ours, theirs = (program(lib) for lib in LIBRARIES)
     assert ours == theirs
-    with pytest.raises(TypeError, match="names"):
+    with pytest.raises(ValueError, match="names"):
         aten.optim.SGD([("a", aten.ones(1, requires_grad=True)), aten.ones(1, requires_grad=True)])
 
 

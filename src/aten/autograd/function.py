@@ -243,7 +243,14 @@ def _without_gradients(function: Callable[..., Any], *args: Any) -> Any:
 def _recorded(
     made: FunctionNode, ctx: FunctionCtx, operands: list[Tensor], results: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """The results, as the node's."""
+    """The results, as the node's. Raises RuntimeError where a leaf was written to."""
+    for one in ctx._dirty:
+        whole = one._base if one._is_view() else one
+        if whole is not None and whole.is_leaf and whole.requires_grad:
+            raise RuntimeError(
+                f"mark_dirty: forward wrote to a leaf that requires grad, or a view of one, of "
+                f"{list(one.shape)}: its value is what gradients are of"
+            )
     given: list[Any] = []
     for one in results:
         if isinstance(one, Tensor) and any(one is operand for operand in operands):

@@ -59,7 +59,7 @@ def exported(
     dynamic_shapes: Any,
 ) -> ExportedProgram:
     """See `aten.export.export`."""
-    return _Exporter(module, args, dict(kwargs or {})).export(dynamic_shapes)
+    return Exporter(module, args, dict(kwargs or {})).export(dynamic_shapes)
 
 
 class _Names:
@@ -79,7 +79,7 @@ class _Names:
         return name
 
 
-class _Exporter:
+class Exporter:
     """One module with one example of its arguments."""
 
     def __init__(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -133,18 +133,18 @@ class _Exporter:
         sizes = self._dynamic_sizes(dynamic_shapes)
         optional = [name for name, one in sizes.symbols.items() if one.dim is DimHint.AUTO]
         if not optional:
-            return self._exported(sizes)
+            return self.exported(sizes)
         with contextlib.suppress(Exception):
-            return self._exported(sizes)
+            return self.exported(sizes)
         fixed = frozenset(optional)
-        made = self._exported(sizes.without(fixed))
+        made = self.exported(sizes.without(fixed))
         for name in optional:
             with contextlib.suppress(Exception):
-                made = self._exported(sizes.without(fixed - {name}))
+                made = self.exported(sizes.without(fixed - {name}))
                 fixed -= {name}
         return made
 
-    def _exported(self, sizes: DynamicSizes) -> ExportedProgram:
+    def exported(self, sizes: DynamicSizes) -> ExportedProgram:
         self.asked = False
         sources = self._sources(sizes)
         numbers = self._numbers(sizes)

@@ -60,8 +60,9 @@ def trace(
     """The operators that a function or module calls for example inputs, as a module.
 
     It is run on fake tensors, and what Python decides by types, sizes and numbers is decided once
-    for all; what it would decide by data is refused. Other sizes may be given later on, where no
-    number that the trace holds was made of one. `save` writes a `.pt2` file.
+    for all; what it would decide by data is refused. Other sizes may be given later on: numbers
+    made of sizes are computed from those given, where the function does the same for others. It is
+    run several times for that. `save` writes a `.pt2` file.
 
     Args:
         example_inputs: a tensor, or a tuple of arguments.

@@ -17,9 +17,8 @@ _FOLDED = (bool, int, float, str, type(None))
 def frozen(module: Module, preserved: Sequence[str]) -> Module:
     """See `aten.jit.freeze`."""
     if isinstance(module, TracedModule):
-        made = TracedModule(module.program, module.original_name)
-        made.__dict__["_frozen"] = True
-        return made.eval()
+        module._bring_up_to_date()
+        return TracedModule(module.program, module.original_name, frozen=True).eval()
     return _Freezer(frozenset(preserved)).module(module, root=True)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from aten.optim.optimizer import Optimizer
-from aten.optim.schedule import LRScheduler
+from aten.optim.schedule import LRScheduler, set_rate
 
 __all__ = ["ChainedScheduler", "SequentialLR"]
 
@@ -70,13 +70,13 @@ class SequentialLR(_Several):
         self._milestones = list(milestones)
         self.last_epoch = last_epoch + 1
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
+            set_rate(group, group["initial_lr"])
         self._undo()
         first = self._schedulers[bisect_right(self._milestones, 0)]
         first.step()
         self._last_lr = first.get_last_lr()
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """The next epoch begins."""
         self.last_epoch += 1
         place = bisect_right(self._milestones, self.last_epoch)
@@ -97,7 +97,7 @@ class ChainedScheduler(_Several):
         self._take(schedulers, optimizer)
         self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """The next epoch begins."""
         for one in self._schedulers:
             one.step()

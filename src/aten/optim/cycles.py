@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aten.optim.optimizer import Optimizer
-from aten.optim.schedule import LRScheduler, momentum_name, set_momentum
+from aten.optim.schedule import LRScheduler, momentum_name, set_momentum, set_rate
 
 __all__ = ["CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR"]
 
@@ -102,7 +102,8 @@ class CyclicLR(LRScheduler):
             optimizer.param_groups, self._per_group("base_lr", base_lr), strict=True
         ):
             if last_epoch == -1:
-                group["lr"] = group["initial_lr"] = rate
+                set_rate(group, rate)
+                group["initial_lr"] = rate
         self.momentum = momentum_name(optimizer) if cycle_momentum else None
         if cycle_momentum and self.momentum is None:
             raise ValueError("CyclicLR: the optimizer has no momentum: give cycle_momentum=False")

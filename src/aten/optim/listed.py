@@ -77,7 +77,7 @@ class RMSprop(Optimizer):
         def fresh(one: Tensor) -> dict[str, Any]:
             return {"step": ops.aten.zeros(()), **{n: ops.aten.zeros_like(one) for n in names}}
 
-        states = self._states(parameters, fresh)
+        parameters, gradients, states = self._real_lists(parameters, gradients, fresh)
         columns = {name: [state[name] for state in states] for name in names}
         ops.aten._foreach_add_([state["step"] for state in states], 1)
         gradients = prepared(group, parameters, gradients)
@@ -134,7 +134,7 @@ class NAdam(Optimizer):
             scalars = {"step": ops.aten.zeros(()), "mu_product": ops.aten.ones(())}
             return {**scalars, **{n: ops.aten.zeros_like(one) for n in ("exp_avg", "exp_avg_sq")}}
 
-        states = self._states(parameters, fresh)
+        parameters, gradients, states = self._real_lists(parameters, gradients, fresh)
         first, second = group["betas"]
         if group["decoupled_weight_decay"] and group["weight_decay"]:
             ops.aten._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
@@ -189,7 +189,9 @@ class RAdam(Optimizer):
     def _step_group(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Any]
     ) -> None:
-        states = self._states(parameters, fresh_state("exp_avg", "exp_avg_sq"))
+        parameters, gradients, states = self._real_lists(
+            parameters, gradients, fresh_state("exp_avg", "exp_avg_sq")
+        )
         first, second = group["betas"]
         if group["decoupled_weight_decay"] and group["weight_decay"]:
             ops.aten._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
@@ -246,7 +248,9 @@ class Adamax(Optimizer):
     def _step_group(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Any]
     ) -> None:
-        states = self._states(parameters, fresh_state("exp_avg", "exp_inf"))
+        parameters, gradients, states = self._real_lists(
+            parameters, gradients, fresh_state("exp_avg", "exp_inf")
+        )
         first, second = group["betas"]
         gradients = prepared(group, parameters, gradients)
         means = [state["exp_avg"] for state in states]
@@ -288,7 +292,9 @@ class Adadelta(Optimizer):
     def _step_group(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Any]
     ) -> None:
-        states = self._states(parameters, fresh_state("square_avg", "acc_delta"))
+        parameters, gradients, states = self._real_lists(
+            parameters, gradients, fresh_state("square_avg", "acc_delta")
+        )
         gradients = prepared(group, parameters, gradients)
         squares = [state["square_avg"] for state in states]
         changes = [state["acc_delta"] for state in states]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from aten.optim.combined import ChainedScheduler, SequentialLR
 from aten.optim.cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from aten.optim.optimizer import Optimizer
-from aten.optim.schedule import LRScheduler
+from aten.optim.schedule import LRScheduler, set_rate
 
 __all__ = [
     "ChainedScheduler",
@@ -64,6 +65,9 @@ class StepLR(LRScheduler):
         falls = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
         return group["lr"] * self.gamma if falls else group["lr"]
 
+    def _rate_at(self, number: int, group: dict[str, Any]) -> Any:
+        return self.base_lrs[number] * self.gamma ** (self.last_epoch // self.step_size)
+
 
 class MultiStepLR(LRScheduler):
     """Times gamma at each of the milestones."""
@@ -81,6 +85,10 @@ class MultiStepLR(LRScheduler):
     def _rate(self, number: int, group: dict[str, Any]) -> Any:
         return group["lr"] * self.gamma ** self.milestones.count(self.last_epoch)
 
+    def _rate_at(self, number: int, group: dict[str, Any]) -> Any:
+        passed = bisect_right(self.milestones, self.last_epoch)
+        return self.base_lrs[number] * self.gamma**passed
+
 
 class ExponentialLR(LRScheduler):
     """Times gamma every epoch."""
@@ -91,6 +99,9 @@ class ExponentialLR(LRScheduler):
 
     def _rate(self, number: int, group: dict[str, Any]) -> Any:
         return group["lr"] * self.gamma if self.last_epoch else group["lr"]
+
+    def _rate_at(self, number: int, group: dict[str, Any]) -> Any:
+        return self.base_lrs[number] * self.gamma**self.last_epoch
 
 
 class LinearLR(LRScheduler):
@@ -122,6 +133,11 @@ class LinearLR(LRScheduler):
         before = self.total_iters * self.start_factor + (epoch - 1) * change
         return group["lr"] * (1 + change / before)
 
+    def _rate_at(self, number: int, group: dict[str, Any]) -> Any:
+        share = min(self.total_iters, self.last_epoch) / self.total_iters
+        factor = self.start_factor + (self.end_factor - self.start_factor) * share
+        return self.base_lrs[number] * factor
+
 
 class ConstantLR(LRScheduler):
     """Times factor for the first total_iters epochs."""
@@ -143,6 +159,10 @@ class ConstantLR(LRScheduler):
             return group["lr"] * self.factor
         return group["lr"] / self.factor if self.last_epoch == self.total_iters else group["lr"]
 
+    def _rate_at(self, number: int, group: dict[str, Any]) -> Any:
+        held = self.last_epoch < self.total_iters
+        return self.base_lrs[number] * (self.factor if held else 1)
+
 
 class PolynomialLR(LRScheduler):
     """To 0 in total_iters epochs, along a power of what is left of them."""
@@ -162,6 +182,10 @@ class PolynomialLR(LRScheduler):
         if self.last_epoch == 0 or left < 0:
             return group["lr"]
         return group["lr"] * (left / (left + 1)) ** self.power
+
+    def _rate_at(self, number: int, group: dict[str, Any]) -> Any:
+        share = min(self.total_iters, self.last_epoch) / self.total_iters
+        return self.base_lrs[number] * (1 - share) ** self.power
 
 
 class MultiplicativeLR(LRScheduler):
@@ -203,6 +227,10 @@ class CosineAnnealingLR(LRScheduler):
             return rate + (self.base_lrs[number] - low) * rise
         now, before = (1 + math.cos(math.pi * at / self.T_max) for at in (epoch, epoch - 1))
         return now / before * (rate - low) + low
+
+    def _rate_at(self, number: int, group: dict[str, Any]) -> Any:
+        height = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        return self.eta_min + (self.base_lrs[number] - self.eta_min) * height
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -264,4 +292,4 @@ class ReduceLROnPlateau(LRScheduler):
         for group, least in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
             lower = max(group["lr"] * self.factor, least)
             if group["lr"] - lower > self.eps:
-                group["lr"] = lower
+                set_rate(group, lower)

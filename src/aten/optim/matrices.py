@@ -46,6 +46,7 @@ class Adafactor(Optimizer):
     def _step_group(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Any]
     ) -> None:
+        self._refuse_complex(parameters)
         for one, state, gradient in zip(
             parameters, self._states(parameters, _factors), gradients, strict=True
         ):
@@ -129,6 +130,7 @@ class Muon(Optimizer):
     def _step_group(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Any]
     ) -> None:
+        self._refuse_complex(parameters)
         states = self._states(parameters, _buffer)
         for one, state, gradient in zip(parameters, states, gradients, strict=True):
             moving = state["momentum_buffer"]

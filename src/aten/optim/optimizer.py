@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, ClassVar
@@ -9,6 +10,7 @@ from typing import Any, ClassVar
 from aten._core.tensor.tensor import Tensor
 from aten.grad_mode import enable_grad, no_grad
 from aten.nn.modules.hooks import RemovableHandle, add_hook
+from aten.registry import ops
 
 __all__ = [
     "Optimizer",
@@ -72,6 +74,12 @@ def _alike(parameter: Tensor, name: str, value: Any) -> Any:
     return copied.to(device=parameter.device)
 
 
+def _real(value: Any) -> Any:
+    if isinstance(value, Tensor) and value.is_complex():
+        return ops.aten.view_as_real(value)
+    return value
+
+
 class Optimizer:
     """Groups of parameters, each with its settings. Subclasses write `_step_group`.
 
@@ -94,7 +102,7 @@ class Optimizer:
         """Note how a step is to go. Raises TypeError for settings that the optimizer has not,
         ValueError for differentiable steps, RuntimeError for ways that exclude each other."""
         name = type(self).__name__
-        unknown = [one for one in ways if one not in _WAYS]
+        unknown = [one for one in ways if one not in self._known_ways]
         if unknown:
             raise TypeError(f"{name}: there is no setting {unknown[0]!r}")
         if ways.get("differentiable"):
@@ -114,7 +122,7 @@ class Optimizer:
             self.__dict__[name] = {}
         if _hooks_before or _hooks_after:
             self._watch_steps()
-        self.state: dict[Tensor, dict[str, Any]] = {}
+        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         listed = list(params)
         if not listed:
@@ -131,8 +139,10 @@ class Optimizer:
         listed = [given] if isinstance(given, Tensor) else list(given)
         named = [one for one in listed if isinstance(one, tuple)]
         if named and len(named) != len(listed):
-            raise TypeError("Optimizer: either all params have names, or none")
+            raise ValueError("Optimizer: either all params have names, or none")
         listed = [one[1] if isinstance(one, tuple) else one for one in listed]
+        if any(bool(named) != ("param_names" in group) for group in self.param_groups):
+            raise ValueError("Optimizer: either the params of all groups have names, or of none")
         known = {id(one) for group in self.param_groups for one in group["params"]}
         for one in listed:
             if not isinstance(one, Tensor):
@@ -243,6 +253,20 @@ class Optimizer:
             found.append(self.state[one])
         return found
 
+    def _real_lists(
+        self, parameters: list[Tensor], gradients: list[Any], make: Callable[[Tensor], Any]
+    ) -> tuple[list[Any], list[Any], list[dict[str, Any]]]:
+        """Parameters, gradients and states; complex numbers step as pairs of real ones."""
+        states = self._states(parameters, make)
+        if any(one.is_complex() for one in parameters):
+            states = [{name: _real(value) for name, value in one.items()} for one in states]
+        return [_real(one) for one in parameters], [_real(one) for one in gradients], states
+
+    def _refuse_complex(self, parameters: Iterable[Tensor]) -> None:
+        """Raises RuntimeError where a parameter is complex."""
+        if any(one.is_complex() for one in parameters):
+            raise RuntimeError(f"{type(self).__name__}: complex parameters are not supported")
+
     def has_stepped(self) -> bool:
         """Whether `step` was called, as far as is known: subclasses may have their own."""
         return self._stepped or not type(self).step.__module__.startswith("aten.optim")
@@ -294,10 +318,10 @@ class Optimizer:
             owners.update(zip(given["params"], own["params"], strict=True))
             settings = {name: value for name, value in given.items() if name != "params"}
             own.update(deepcopy(settings))
-        self.state = {
-            owners[number]: {name: _alike(owners[number], name, one) for name, one in kept.items()}
-            for number, kept in state_dict["state"].items()
-        }
+        self.state = defaultdict(dict)
+        for number, kept in state_dict["state"].items():
+            owner = owners[number]
+            self.state[owner] = {name: _alike(owner, name, one) for name, one in kept.items()}
         for hook in tuple(self._load_state_dict_post_hooks.values()):
             hook(self)
 

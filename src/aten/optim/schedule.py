@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
+from aten._core.tensor.tensor import Tensor
 from aten.optim.optimizer import Optimizer
 
-__all__ = ["LRScheduler", "momentum_name", "set_momentum"]
+__all__ = ["LRScheduler", "momentum_name", "set_momentum", "set_rate"]
 
 
 class LRScheduler:
@@ -19,9 +20,15 @@ class LRScheduler:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"expected an Optimizer, got {type(optimizer).__name__}")
         self.optimizer = optimizer
-        for group in optimizer.param_groups:
-            group.setdefault("initial_lr", group["lr"])
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        for number, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", _copied(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"{type(self).__name__}: group {number} has no initial_lr, which a schedule "
+                    f"that goes on from epoch {last_epoch} begins with"
+                )
+        self.base_lrs = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._step_count = 0
         self.step()
@@ -37,8 +44,12 @@ class LRScheduler:
         """The rates in use, a group each."""
         return self._last_lr
 
-    def step(self) -> None:
-        """The next epoch begins.
+    def _rate_at(self, number: int, group: dict[str, Any]) -> float:
+        """The rate of `last_epoch` by itself, whatever the one before was."""
+        return self._rate(number, group)
+
+    def step(self, epoch: int | None = None) -> None:
+        """The next epoch begins, or the given one.
 
         Warns where the optimizer has not stepped before: the first rate is left out then.
         """
@@ -50,16 +61,22 @@ class LRScheduler:
                 stacklevel=2,
             )
         self._step_count += 1
-        self.last_epoch += 1
-        self._last_lr = self.get_lr()
-        for group, rate in zip(self.optimizer.param_groups, self._last_lr, strict=True):
-            group["lr"] = rate
+        groups = self.optimizer.param_groups
+        if epoch is None:
+            self.last_epoch += 1
+            rates = self.get_lr()
+        else:
+            self.last_epoch = epoch
+            rates = [self._rate_at(number, one) for number, one in enumerate(groups)]
+        for group, rate in zip(groups, rates, strict=True):
+            set_rate(group, rate)
+        self._last_lr = [_copied(group["lr"]) for group in groups]
 
     def _restart(self) -> None:
         """Epoch 0 begins, from the initial rates."""
         self.last_epoch, self._step_count = -1, 0
         for group in self.optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
+            set_rate(group, group["initial_lr"])
         self.step()
 
     def state_dict(self) -> dict[str, Any]:
@@ -80,6 +97,18 @@ class LRScheduler:
                 f"{type(self).__name__}: {name} has {len(given)} values for {count} groups"
             )
         return list(given)
+
+
+def _copied(rate: Any) -> Any:
+    return rate.clone() if isinstance(rate, Tensor) else rate
+
+
+def set_rate(group: dict[str, Any], rate: Any) -> None:
+    """Let a group have another rate: in the same tensor, where its rate is one."""
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(rate)
+    else:
+        group["lr"] = rate
 
 
 def momentum_name(optimizer: Optimizer) -> str | None:

@@ -38,7 +38,7 @@ class ASGD(Optimizer):
             rates = {"eta": ops.aten.full((), group["lr"]), "mu": ops.aten.ones(())}
             return {"step": ops.aten.zeros(()), **rates, "ax": ops.aten.zeros_like(one)}
 
-        states = self._states(parameters, fresh)
+        parameters, gradients, states = self._real_lists(parameters, gradients, fresh)
         gradients = prepared(group, parameters, gradients)
         steps = [state["step"] for state in states]
         ops.aten._foreach_add_(steps, 1)
@@ -85,14 +85,15 @@ class Rprop(Optimizer):
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Any]
     ) -> None:
         def fresh(one: Tensor) -> dict[str, Any]:
-            sizes = ops.aten.full_like(one, group["lr"])
+            rate = group["lr"]
+            sizes = ops.aten.full_like(one, complex(rate, rate) if one.is_complex() else rate)
             return {
                 "step": ops.aten.zeros(()),
                 "prev": ops.aten.zeros_like(one),
                 "step_size": sizes,
             }
 
-        states = self._states(parameters, fresh)
+        parameters, gradients, states = self._real_lists(parameters, gradients, fresh)
         if group["maximize"]:
             gradients = list(ops.aten._foreach_neg(gradients))
         before = [state["prev"] for state in states]

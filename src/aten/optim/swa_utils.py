@@ -111,7 +111,8 @@ def _move(averages: list[Tensor], currents: list[Tensor], part: float) -> None:
         if average.is_floating_point() or average.is_complex():
             average.lerp_(current, part)
         else:
-            average.add_((current - average) * part)
+            # Counts of batches, say: the mean's whole part.
+            average.copy_(average + (current - average) * part)
 
 
 class AveragedModel(Module):

@@ -249,7 +249,15 @@ def _scalar(name: str, outputs: list[Any]) -> Tensor:
             f"{name}: the function must return one tensor without dimensions, got shapes {shapes}"
         )
     one: Tensor = outputs[0]
+    _refuse_complex(name, outputs)
     return one
+
+
+def _refuse_complex(name: str, tensors: list[Any]) -> None:
+    """Raises RuntimeError for complex numbers, which have no one derivative."""
+    for one in tensors:
+        if isinstance(one, Tensor) and one.is_complex():
+            raise RuntimeError(f"{name}: expected real numbers, got {one.dtype}: use view_as_real")
 
 
 def grad_and_value(
@@ -459,6 +467,7 @@ def jacrev(
     @wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
         ran = _Differentiated("jacrev", func, args, argnums, kwargs, has_aux)
+        _refuse_complex("jacrev", [*ran.inputs, *ran.outputs])
         jacobians = []
         for place, output in enumerate(ran.outputs):
             blank = [ops.aten.zeros_like(one) for one in ran.outputs]
@@ -529,7 +538,9 @@ def jacfwd(
                 called[place] = one
             return func(*called, **kwargs)
 
+        _refuse_complex("jacfwd", leaves(picked))
         output, change, aux = _linearized("jacfwd", of_chosen, picked, has_aux)
+        _refuse_complex("jacfwd", leaves(output))
         given = leaves(picked)
         by_output: list[list[Tensor]] = [[] for _ in leaves(output)]
         for place, one in enumerate(given):

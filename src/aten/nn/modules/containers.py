@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, Self
@@ -106,6 +107,14 @@ class Sequential(_Numbered):
     def __imul__(self, times: Any) -> Self:
         self._check_times(times)
         return self.extend([module for _ in range(times - 1) for module in self])
+
+    def insert(self, index: int, module: Module) -> Self:  # type: ignore[override]
+        """One more, before `index`. Raises IndexError where there is no such place."""
+        count = len(self)
+        if not -count <= index <= count:
+            raise IndexError(f"Sequential.insert: index {index} is out of range for {count}")
+        super().insert(index, module)
+        return self
 
     def _check_added(self, other: Any) -> None:
         if not isinstance(other, Sequential):
@@ -241,10 +250,21 @@ class ParameterList(Module):
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Several more, at the end."""
+        """Several more, at the end. Raises TypeError for one tensor."""
+        if isinstance(values, Tensor) or not isinstance(values, Iterable):
+            raise TypeError(
+                f"ParameterList.extend: expected parameters one after the other, got a "
+                f"{type(values).__name__}"
+            )
         for value in list(values):
             self.append(value)
         return self
+
+    def __iadd__(self, values: Iterable[Any]) -> Self:
+        return self.extend(values)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterList: parameters in a list are not called")
 
     def extra_repr(self) -> str:
         return _listed(enumerate(self))
@@ -293,9 +313,78 @@ class ParameterDict(Module):
         return [(key, self[key]) for key in self._keys]
 
     def update(self, parameters: Any) -> None:
-        """Put in parameters of a mapping, or of pairs."""
-        for key, value in dict(parameters).items():
+        """Put in parameters of a mapping, or of pairs; those of plain mappings sorted by key.
+
+        Raises TypeError for what is neither, and for pairs that are none.
+        """
+        if isinstance(parameters, (OrderedDict, ParameterDict)):
+            pairs = list(parameters.items())
+        elif isinstance(parameters, Mapping):
+            pairs = sorted(parameters.items())
+        elif isinstance(parameters, Iterable):
+            pairs = list(parameters)
+        else:
+            raise TypeError(
+                f"ParameterDict.update: expected a mapping or pairs, got a "
+                f"{type(parameters).__name__}"
+            )
+        for key, value in pairs:
             self[key] = value
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._keys)
+
+    def copy(self) -> ParameterDict:
+        """Another one with the same parameters."""
+        return ParameterDict(OrderedDict(self.items()))
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The parameter of a key, which is put in where it is missing."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The parameter of a key, or what is given for a missing one."""
+        if key not in self:
+            return default
+        return self[key]
+
+    def pop(self, key: str) -> Any:
+        """Take one out. Raises KeyError where there is none."""
+        found = self[key]
+        del self[key]
+        return found
+
+    def popitem(self) -> tuple[str, Any]:
+        """Take the last one out, with its key. Raises KeyError where it is empty."""
+        if not self._keys:
+            raise KeyError("ParameterDict.popitem: it is empty")
+        key = next(reversed(self))
+        return key, self.pop(key)
+
+    def clear(self) -> None:
+        """Take all out."""
+        for key in list(self._keys):
+            del self[key]
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """Another one, with one value for all keys."""
+        return ParameterDict([(key, default) for key in keys])  # type: ignore[arg-type]
+
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ror__(self, other: ParameterDict) -> ParameterDict:
+        made = other.copy()
+        made.update(self)
+        return made
+
+    def __ior__(self, other: ParameterDict) -> Self:
+        self.update(other)
+        return self
 
     def extra_repr(self) -> str:
         return _listed(self.items())

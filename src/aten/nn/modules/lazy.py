@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
 
 from aten._core.base.dtypes import DTYPES
 from aten._core.tensor.tensor import Tensor
@@ -103,6 +103,20 @@ class _Lazy(Module):
                 if isinstance(one, _UNINITIALIZED):
                     one.materialize(self._shape_of(name, width))
             self.reset_parameters()
+
+    def _apply(self, change: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        waiting = [
+            (name, one)
+            for name, one in self._buffers.items()
+            if isinstance(one, UninitializedBuffer)
+        ]
+        super()._apply(change, recurse)
+        # Buffers are replaced, but these have to stay what waits for sizes.
+        for name, one in waiting:
+            changed = self._buffers[name]
+            assert changed is not None
+            one.data, self._buffers[name] = changed, one
+        return self
 
     def _width_of(self, input: Tensor) -> int:
         raise NotImplementedError

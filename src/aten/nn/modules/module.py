@@ -411,13 +411,9 @@ class Module:
         """Take the values of a state dict, or with `assign` its tensors themselves.
 
         Raises RuntimeError for sizes and, with `strict`, names that differ; nothing is written
-        then.
+        then, but where post hooks, which see what was written, have a say about names.
         """
-        found = state.load(self, state_dict, strict, assign)
-        for module in self.modules():
-            for hook in list(module._load_state_dict_post_hooks.values()):
-                hook(module, found)
-        return found
+        return state.load(self, state_dict, strict, assign)
 
     # Everything at once
 

@@ -114,7 +114,8 @@ class _BatchNorm(_Running):
     def forward(self, input: Tensor) -> Any:
         self._check(input)
         factor = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.num_batches_tracked is not None:
+        counted = self.training and self.track_running_stats
+        if counted and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             if self.momentum is None:
                 factor = 1.0 / float(self.num_batches_tracked)

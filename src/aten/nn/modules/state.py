@@ -63,18 +63,40 @@ def load(module: Module, state: Mapping[str, Any], strict: bool, assign: bool) -
     missing += [name for name in own if name not in state]
     unexpected += [name for name in state if name not in own]
     problems += _problems(own, state)
-    if strict and unexpected:
-        problems.append(f"unexpected keys: {', '.join(map(repr, unexpected))}")
-    if strict and missing:
-        problems.append(f"missing keys: {', '.join(map(repr, missing))}")
-    if problems:
-        listed = "\n\t".join(problems)
-        raise RuntimeError(f"load_state_dict: {type(module).__name__} cannot take it:\n\t{listed}")
+    found = IncompatibleKeys(missing, unexpected)
+    hooked = any(one._load_state_dict_post_hooks for one in module.modules())
+    # Hooks may say that keys do not matter, and see what was written.
+    _check(module, problems, found, strict and not hooked)
     with no_grad():
         for name in own:
             if name in state:
                 _put(module, name, own[name], state[name], assign)
-    return IncompatibleKeys(missing, unexpected)
+    if hooked:
+        _run_hooks(module, found)
+        _check(module, problems, found, strict)
+    return found
+
+
+def _check(module: Module, problems: list[str], found: IncompatibleKeys, strict: bool) -> None:
+    listed = list(problems)
+    if strict and found.unexpected_keys:
+        listed.append(f"unexpected keys: {', '.join(map(repr, found.unexpected_keys))}")
+    if strict and found.missing_keys:
+        listed.append(f"missing keys: {', '.join(map(repr, found.missing_keys))}")
+    if listed:
+        shown = "\n\t".join(listed)
+        raise RuntimeError(f"load_state_dict: {type(module).__name__} cannot take it:\n\t{shown}")
+
+
+def _run_hooks(module: Module, found: IncompatibleKeys) -> None:
+    """Hooks of modules within, then the module's own; what they change is the keys' lists."""
+    for one in module.children():
+        _run_hooks(one, found)
+    for hook in list(module._load_state_dict_post_hooks.values()):
+        if hook(module, found) is not None:
+            raise AssertionError(
+                "load_state_dict: a post hook returned something: keys are changed in their lists"
+            )
 
 
 def _problems(own: Mapping[str, Any], state: Mapping[str, Any]) -> list[str]:

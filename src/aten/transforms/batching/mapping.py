@@ -86,9 +86,9 @@ def _name(func: Callable[..., Any]) -> str:
 
 
 def _in_dims(in_dims: Any, args: tuple[Any, ...], func: Callable[..., Any]) -> list[Any]:
-    if not isinstance(in_dims, (int, tuple, list)):
+    if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
-            f"vmap({_name(func)}): in_dims must be an int or nested as the arguments are, not "
+            f"vmap({_name(func)}): in_dims must be an int or a tuple, nested as the arguments, not "
             f"{type(in_dims).__name__}"
         )
     if isinstance(in_dims, int):
