@@ -65,8 +65,8 @@ def points_of_few(kept: list[Dimension], operands: int) -> list[Dimension]:
     """
     if not kept:
         return [Dimension(1, [0] * operands)]
-    if len(kept) > 1 and kept[-1].size < min(_FEW, kept[-2].size):
-        return [*kept[:-2], kept[-1], kept[-2]]
+    if kept[-1].size < min(_FEW, kept[0].size):
+        return [*kept[1:], kept[0]]
     return kept
 
 
