@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections import OrderedDict, defaultdict
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 import pytest
 from comparison import torch
@@ -221,3 +225,45 @@ def test_wrong_settings(settings):
     for library in (aten, torch):
         with pytest.raises(ValueError):
             library.utils.data.DataLoader(squares(library), **settings)
+
+
+class _Pair(NamedTuple):
+    first: float
+    second: int
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [_Pair(1.0, 2), _Pair(3.0, 4)],
+        [OrderedDict(b=1, a=2.0), OrderedDict(b=3, a=4.0)],
+        [MappingProxyType({"a": 1}), MappingProxyType({"a": 2})],
+        [defaultdict(list, a=1), defaultdict(list, a=2)],
+        [(1, [2.0, "x"]), (3, [4.0, "y"])],
+        [[1, 2], [3]],
+    ],
+    ids=["names", "ordered", "proxy", "default", "nested", "lengths"],
+)
+def test_collated_samples_keep_their_classes(samples):
+    found = []
+    for library in (aten, torch):
+        try:
+            made = library.utils.data.default_collate(samples)
+        except RuntimeError:
+            found.append("refused")
+            continue
+        kept = library.utils.data.default_convert(samples[0])
+        values = list(made.values()) if isinstance(made, Mapping) else list(made)
+        plain = [one.tolist() if hasattr(one, "tolist") else repr(one) for one in values]
+        plain = [str(one).replace("aten.", "torch.") for one in plain]
+        found.append((type(made), plain[:1], type(kept)))
+    assert found[0] == found[1]
+
+
+def test_a_subset_takes_lists_of_numbers():
+    found = []
+    for library in (aten, torch):
+        whole = library.utils.data.TensorDataset(library.arange(10))
+        part = library.utils.data.Subset(whole, [7, 3, 5])
+        found.append([one.tolist() for one in part[[0, 2]]])
+    assert found[0] == found[1]

@@ -118,7 +118,10 @@ class Subset(Dataset):
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int | list[int]) -> Any:
+        """The sample of a number, or of each of a list."""
+        if isinstance(index, list):
+            return self.dataset[[self.indices[one] for one in index]]
         return self.dataset[self.indices[index]]
 
     def __len__(self) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
+from copy import copy
 from itertools import islice, repeat
 from typing import Any
 
@@ -22,7 +23,8 @@ __all__ = ["DataLoader", "default_collate", "default_convert"]
 def default_collate(batch: list[Any]) -> Any:
     """Samples as one: tensors stacked, numbers as tensors, tuples and dicts part by part.
 
-    Raises TypeError for samples of other kinds.
+    Mappings, tuples with names and lists keep their class; other tuples become lists. Raises
+    TypeError for samples of other kinds, RuntimeError for sequences of several lengths.
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -34,9 +36,16 @@ def default_collate(batch: list[Any]) -> Any:
     if isinstance(first, (str, bytes)):
         return batch
     if isinstance(first, Mapping):
-        return {key: default_collate([one[key] for one in batch]) for key in first}
+        return _mapping_like(
+            first, {key: default_collate([one[key] for one in batch]) for key in first}
+        )
     if isinstance(first, (tuple, list)):
-        return [default_collate(list(column)) for column in zip(*batch, strict=True)]
+        if any(len(one) != len(first) for one in batch):
+            raise RuntimeError(
+                "default_collate: each element in list of batch should be of equal size"
+            )
+        columns = [default_collate(list(column)) for column in zip(*batch, strict=True)]
+        return _sequence_like(first, columns)
     if hasattr(first, "__array__"):
         return default_collate([tensor(one) for one in batch])
     raise TypeError(
@@ -45,14 +54,41 @@ def default_collate(batch: list[Any]) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """Arrays and their numbers as tensors, wherever they are in dicts, lists and tuples."""
+    """Arrays and their numbers as tensors, wherever they are in dicts, lists and tuples.
+
+    Tuples without names become lists.
+    """
     if isinstance(data, (Tensor, str, bytes)):
         return data
     if isinstance(data, Mapping):
-        return {key: default_convert(value) for key, value in data.items()}
+        return _mapping_like(data, {key: default_convert(value) for key, value in data.items()})
     if isinstance(data, (tuple, list)):
-        return type(data)([default_convert(value) for value in data])
+        return _sequence_like(data, [default_convert(value) for value in data])
     return tensor(data) if hasattr(data, "__array__") else data
+
+
+def _mapping_like(pattern: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
+    """`values` in a mapping of the pattern's class, where that can be made."""
+    try:
+        if not isinstance(pattern, MutableMapping):
+            return type(pattern)(values)  # type: ignore[call-arg]
+        made = copy(pattern)
+        made.update(values)
+    except TypeError:
+        return values
+    return made
+
+
+def _sequence_like(pattern: Sequence[Any], values: list[Any]) -> Any:
+    """`values` in a sequence of the pattern's class, where that can be made; tuples are lists."""
+    if type(pattern) is tuple:
+        return values
+    if hasattr(pattern, "_fields"):
+        return type(pattern)(*values)
+    try:
+        return type(pattern)(values)  # type: ignore[call-arg]
+    except TypeError:
+        return values
 
 
 def _alone(sample: Any, collate: Callable[[Any], Any] | None) -> Any:
