@@ -119,6 +119,17 @@ def test_indices_that_are_rows():
     both(put)
 
 
+def test_chunks_draw_the_same_numbers():
+    found = []
+    for library in (aten, torch):
+        library.manual_seed(3)
+        drawing = library.func.vmap(
+            lambda row, library=library: row + library.randn(2), randomness="same", chunk_size=2
+        )
+        found.append([drawing(library.zeros(5, 2)).tolist(), library.rand(1).item()])
+    assert found[0] == found[1]
+
+
 def test_random_numbers():
     x = aten.tensor(X)
     with pytest.raises(RuntimeError, match="randomness"):

@@ -9,6 +9,7 @@ from typing import Any
 
 from aten._core.dispatch.dispatcher import FallthroughKernel, OpOverload
 from aten._core.dispatch.python_kernel import register_fallback
+from aten._core.random.generator import default_generator
 from aten._core.tensor.tensor import Tensor
 from aten._core.threads import forks
 from aten.autograd.function import set_function_of_rows
@@ -76,6 +77,8 @@ def vmap(
 
         if chunk_size is None or chunk_size >= size:
             return call(given, size)
+        if randomness == "same":
+            call = _drawing_alike(call)
         return _in_chunks(call, given, dims, size, chunk_size, out_dims)
 
     return mapped
@@ -172,6 +175,17 @@ def _taken_out(one: Any, place: Any, level: int, size: int, func: Callable[..., 
             f"vmap({_name(func)}): out_dims: {place} is no dimension of a result with {value.dim()}"
         )
     return ops.aten.movedim(value, 0, place) if place else value
+
+
+def _drawing_alike(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The call with the same numbers from the default generator each time."""
+    state = default_generator.get_state()
+
+    def drawing(*args: Any) -> Any:
+        default_generator.set_state(state)
+        return call(*args)
+
+    return drawing
 
 
 def _in_chunks(
