@@ -312,3 +312,17 @@ def test_a_mode_sees_functions_and_not_what_they_call():
         aten.einsum("i,i->", aten.ones(2), aten.ones(2))
     functions = [one for one in seen if one not in (aten.ones, aten.tensor)]
     assert functions == [aten.nn.functional.cross_entropy, aten.einsum]
+
+
+def test_operators_ask_operands_that_are_no_tensors():
+    found = []
+    for library in (aten, torch):
+
+        class Named:
+            @classmethod
+            def __torch_function__(cls, function, types, args=(), kwargs=None):
+                return function.__name__
+
+        one, named = library.ones(1), Named()
+        found.append([one + named, one - named, one * named, one / named, one**named, one @ named])
+    assert found[0] == found[1]

@@ -111,6 +111,8 @@ cdef inline bint _is_operand(object value):
 cdef bint _is_rarer_operand(object value):
     if isinstance(value, (int, Tensor, float, complex)) or hasattr(type(value), "__sym_float__"):
         return True
+    if hasattr(type(value), "__torch_function__"):
+        return True
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.generic)
 
