@@ -49,10 +49,14 @@ def test_objects_of_the_interpreter() -> None:
 
 @pytest.mark.parametrize("include_self", [False, True])
 @pytest.mark.parametrize("name", ["index_reduce_", "scatter_reduce_"])
-def test_folds_of_several_steps_are_whole_or_not_at_all(name: str, include_self: bool) -> None:
+# By a compiled call, which asks for memory twice, and by operators, which do more often.
+@pytest.mark.parametrize(("element", "fewest"), [(aten.float32, 2), (aten.bfloat16, 3)])
+def test_folds_of_several_steps_are_whole_or_not_at_all(
+    element: aten.dtype, fewest: int, name: str, include_self: bool
+) -> None:
     index = aten.tensor([0, 2, 2]) if name == "index_reduce_" else aten.tensor([[0, 1, 2]])
     source = aten.ones(3, 4) if name == "index_reduce_" else aten.ones(1, 3)
-    x = aten.arange(12.0).reshape(3, 4)
+    source, x = source.to(element), aten.arange(12.0, dtype=element).reshape(3, 4)
     expected = x.tolist()
     refused = 0
     for place in range(1, 40):
@@ -65,7 +69,7 @@ def test_folds_of_several_steps_are_whole_or_not_at_all(name: str, include_self:
         else:
             break
     allocator.fail_after(0)
-    assert refused > 2
+    assert refused >= fewest
     assert x.tolist() != expected
 
 
