@@ -37,6 +37,9 @@ def elements() -> list[Case]:
     tall = {"x": normal(20011, 7)}
     columns = {"x": normal(8192, 64)}
     half = {"x": normal(301, 517, dtype="bfloat16")}
+    few = {"x": normal(16384, 4)}
+    points = {"x": normal(16384, 3)}
+    classes = {"x": normal(4, 4, 128, 128)}
     places = "i = lib.arange(300, -1, -1)"
     return [
         *(
@@ -50,6 +53,12 @@ def elements() -> list[Case]:
         Case("max(0), 20011×7", "x.max(0)", tall),
         Case("sum(0), 20011×7", "x.sum(0)", tall),
         Case("softmax(-1), 20011×7", "x.softmax(-1)", tall),
+        *(
+            Case(f"{call}, 16384×4", f"x.{call}", few)
+            for call in ("softmax(-1)", "log_softmax(-1)", "var(-1)", "argmax(-1)", "amax(-1)")
+        ),
+        Case("sum(-1), 16384×3", "x.sum(-1)", points),
+        Case("softmax(1) of four, channels last", "x.softmax(1)", classes, setup=last),
         *(
             Case(f"{call}, 8192×64", f"x.{call}", columns)
             for call in ("sum(0)", "var(0)", "softmax(0)", "logsumexp(0)", "argmax(0)", "cumsum(0)")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +13,28 @@ import aten
 from aten._core.tensor.making import tensor_from_buffer
 
 torch = pytest.importorskip("torch")
+
+
+# What says that a test is wrong, where both libraries raise it.
+_MISTAKES = (AttributeError, ImportError, NameError)
+
+
+def same(function: Callable[[Any], Any]) -> None:
+    """Both libraries, given to the function, give the same, or raise the same type.
+
+    Raises what torch does where that is a mistake of the function itself.
+    """
+    found = []
+    for library in (torch, aten):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found.append(function(library))
+        except Exception as error:
+            if library is torch and isinstance(error, _MISTAKES):
+                raise
+            found.append(type(error).__name__)
+    assert found[1] == found[0]
 
 
 def memory_of(storage: Any) -> bytearray:

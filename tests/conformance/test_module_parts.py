@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
-
-import aten
-
-
-def same(function: Callable[[Any], Any]) -> None:
-    """Both libraries give the same, or raise the same type."""
-    found = []
-    for lib in (aten, torch):
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                found.append(function(lib))
-        except Exception as error:
-            found.append(type(error).__name__)
-    assert found[0] == found[1]
+from comparison import same
 
 
 @pytest.mark.parametrize("momentum", [0.1, None])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
+from comparison import same
 
 import aten
 
@@ -29,19 +28,6 @@ SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
     "OneCycleLR": lambda kinds, one: kinds.OneCycleLR(one, 0.1, total_steps=20),
     "Restarts": lambda kinds, one: kinds.CosineAnnealingWarmRestarts(one, 3),
 }
-
-
-def same(function: Callable[[Any], Any]) -> None:
-    """Both libraries give the same, or raise the same type."""
-    found = []
-    for lib in (aten, torch):
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                found.append(function(lib))
-        except Exception as error:
-            found.append(type(error).__name__)
-    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)

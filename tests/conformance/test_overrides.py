@@ -325,4 +325,8 @@ def test_operators_ask_operands_that_are_no_tensors():
 
         one, named = library.ones(1), Named()
         found.append([one + named, one - named, one * named, one / named, one**named, one @ named])
+        # Which function the other side is asked about differs: torch has one more for each.
+        assert {"div", "__rdiv__"} & {named / one}
+        assert {"floor_divide", "__rfloordiv__"} & {named // one}
+        assert {"remainder", "__rmod__"} & {named % one}
     assert found[0] == found[1]

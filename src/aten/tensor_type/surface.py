@@ -111,7 +111,7 @@ def _reflected_by_tensor(name: str) -> Callable[[Tensor, Any], Any]:
         from aten._core.tensor.promotion import result_type
 
         place = right.device
-        if isinstance(left, Tensor):
+        if isinstance(left, Tensor) or hasattr(type(left), "__torch_function__"):
             return packet(left, right)
         return packet(tensor(left, dtype=result_type(left, right), device=place), right)
 

@@ -67,7 +67,8 @@ cdef class RecordingKernel(Kernel):
                 _check_writable(op, <TensorImpl>stack[0])
             return _below(op, keys, stack)
         if rule.formulas is None:
-            return _cut(op, rule, keys, stack)
+            # No gradients go through it: indices, counts.
+            return _below(op, keys, stack)
         if rule.refuses:
             raise RuntimeError(f"{op.name}(): out= cannot be recorded for gradients, and an "
                                f"argument requires grad")
@@ -152,13 +153,6 @@ cdef bint _is_reached(Rule rule, PyObject** stack):
     if category_of(written.dtype_code) < FLOATING:
         return False
     return not rule.ends or takes_gradients(written)
-
-
-cdef object _cut(OpOverload op, Rule rule, uint64_t keys, PyObject** stack):
-    """An operator through which no gradients go: comparisons, indices."""
-    if rule.in_place:
-        _check_writable(op, <TensorImpl>stack[0])
-    return _below(op, keys, stack)
 
 
 cdef int _check_writable(OpOverload op, TensorImpl written) except -1:

@@ -6,7 +6,8 @@ points, accumulators on the stack, and vectorizes across them.
 
 Float sums add up to `_CHUNK` elements in float32 lanes, then join a float64 total: rounding grows
 with the logarithm of the lanes, not with the length. Rows whose elements are no neighbours have no
-lanes: they are added one after the other, `_STEPPED_CHUNK` before each join, in either schedule.
+lanes: they are added one after the other, `_STEPPED_CHUNK` before each join, in either schedule. So
+are rows of few elements, which always are columns (`aten.backends.fold_order`).
 So the order depends on a row's own length and step alone, not on the rows beside it.
 """
 
